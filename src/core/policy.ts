@@ -1,0 +1,44 @@
+/**
+ * Policy: prompt → completion, whoever answers. Evaluation, rollouts and engineers ask through this interface; the embedded miniature,
+ * endpoints, GGUF files and scripted answers stand behind it. A policy never throws for one request: an outside failure comes back as
+ * data on that request, after the retries its own budget allows.
+ */
+import type { Rendering } from "./family.js";
+import type { FinishReason } from "./records.js";
+
+export interface CompletionRequest {
+  prompt: string;
+  /** Path of the seed and index of the random stream that samples this completion. */
+  seed: string;
+  index: number;
+  maxTokens: number;
+  /** 0 is greedy. */
+  temperature: number;
+  topP?: number;
+  /** Constrains the answer: the words allowed at each position, then the end (compact rendering). */
+  words?: readonly (readonly string[])[];
+  /** Constrains the answer to a JSON Schema where the endpoint supports it (chat rendering). */
+  jsonSchema?: Record<string, unknown>;
+}
+
+export interface Completion {
+  text: string;
+  tokens: number;
+  finishReason: FinishReason;
+}
+
+export interface CompletionFailure {
+  failure: { boundary: string; message: string; attempts: number };
+}
+
+export interface Policy {
+  /** How it is named in reports, e.g. "embedded:runs/x/stages/03/checkpoint". */
+  readonly name: string;
+  readonly rendering: Rendering;
+  /** One result per request, in order. `instance` hints (oracle policies) travel in the prompt alone. */
+  complete(
+    requests: readonly CompletionRequest[],
+    options?: { signal?: AbortSignal; onProgress?: (done: number) => void },
+  ): Promise<(Completion | CompletionFailure)[]>;
+  close(): Promise<void>;
+}

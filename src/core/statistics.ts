@@ -1,0 +1,57 @@
+/**
+ * The statistics that reports are made of. Rates carry binomial standard errors for the record and Wilson intervals for people;
+ * differences on the same instances are paired.
+ */
+import type { Rate } from "./records.js";
+
+/** Two-sided 95 % normal quantile. */
+export const Z95 = 1.959963984540054;
+
+export function rateOf(successes: number, n: number): Rate {
+  if (n === 0) return { rate: 0, stderr: 0 };
+  const rate = successes / n;
+  return { rate, stderr: Math.sqrt((rate * (1 - rate)) / n) };
+}
+
+/** Wilson score interval (Wilson, JASA 1927) at 95 %; [0, 1] when n is 0. */
+export function wilson(rate: number, n: number): [number, number] {
+  if (n === 0) return [0, 1];
+  const z2 = Z95 * Z95;
+  const centre = (rate + z2 / (2 * n)) / (1 + z2 / n);
+  const half = (Z95 / (1 + z2 / n)) * Math.sqrt((rate * (1 - rate)) / n + z2 / (4 * n * n));
+  return [Math.max(0, centre - half), Math.min(1, centre + half)];
+}
+
+export interface PairedDifference {
+  /** Mean of b − a over the instances. */
+  difference: number;
+  stderr: number;
+  /** 95 % normal interval. */
+  interval: [number, number];
+  n: number;
+}
+
+/** Difference of two outcome lists over the same instances, in the same order. @throws {RangeError} when the lengths differ. */
+export function pairedDifference(a: readonly number[], b: readonly number[]): PairedDifference {
+  if (a.length !== b.length) throw new RangeError(`paired lists of ${a.length} and ${b.length} outcomes`);
+  const n = a.length;
+  const differences = a.map((x, i) => b[i]! - x);
+  const difference = mean(differences);
+  const stderr = n > 1 ? deviation(differences) / Math.sqrt(n) : 0;
+  return { difference, stderr, interval: [difference - Z95 * stderr, difference + Z95 * stderr], n };
+}
+
+export function mean(values: readonly number[]): number {
+  let sum = 0;
+  for (const v of values) sum += v;
+  return values.length === 0 ? 0 : sum / values.length;
+}
+
+/** Sample standard deviation (n − 1). */
+export function deviation(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const m = mean(values);
+  let sum = 0;
+  for (const v of values) sum += (v - m) ** 2;
+  return Math.sqrt(sum / (values.length - 1));
+}
