@@ -7,4 +7,5 @@ export * from "./random.js";
 export * from "./recipe.js";
 export * from "./records.js";
 export * from "./schema.js";
+export * from "./scorer.js";
 export * from "./statistics.js";

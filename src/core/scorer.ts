@@ -1,0 +1,32 @@
+/**
+ * Scorer: completions of one prompt → verdicts, rewards and group-relative advantages. The one place where text becomes a number; every
+ * trainer, embedded or remote, is given this and computes no reward of its own.
+ */
+import type { FinishReason, InstanceBase, Reward, Verdict } from "./records.js";
+
+export interface ScoredCompletion {
+  verdict: Verdict;
+  reward: Reward;
+  /** Group-relative; exactly 0 for a group without variance. */
+  advantage: number;
+}
+
+export interface GroupScore {
+  completions: ScoredCompletion[];
+  /** All rewards of the group were equal. */
+  zeroVariance: boolean;
+}
+
+/** What has to be saved with a checkpoint for rewards to go on as they were. */
+export interface ScorerState {
+  /** Moving average of the valid rate, on which the accuracy weight depends. */
+  ema_valid: number;
+}
+
+export interface Scorer<I extends InstanceBase = InstanceBase> {
+  scoreGroup(instance: I, completions: readonly { text: string; tokens: number; finishReason: FinishReason }[]): GroupScore;
+  /** Moves the adaptive weights; called once per training step with that step's valid rate. */
+  update(validRate: number): void;
+  state(): ScorerState;
+  load(state: ScorerState): void;
+}

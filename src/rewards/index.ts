@@ -1,0 +1,3 @@
+export * from "./advantage.js";
+export * from "./reward.js";
+export * from "./scorer.js";
