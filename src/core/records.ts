@@ -36,6 +36,8 @@ export const stageConfigSchema = z.strictObject({
   normalised: z.unknown(),
   repairs: z.array(repairSchema),
   provenance: provenanceSchema,
+  /** The checkpoint training starts from: 0 is the base, i + 1 the one that stage i made. */
+  from_checkpoint: z.int().nonnegative(),
 });
 export type StageConfig = z.infer<typeof stageConfigSchema>;
 

@@ -31,17 +31,11 @@ export function tokenWeights(type: LossType, shape: BatchShape): number[] {
       tokens += length;
     }
   });
-  return lengths.map((length, i) => {
-    if (!kept[i] || length === 0) return 0;
-    switch (type) {
-      case "grpo":
-        return 1 / (sequences * length);
-      case "dr_grpo":
-        return 1 / (sequences * maxTokens);
-      case "bnpo":
-        return 1 / tokens;
-      case "dapo":
-        return updates / batchTokens;
-    }
-  });
+  const weightOf: Record<LossType, (length: number) => number> = {
+    grpo: (length) => 1 / (sequences * length),
+    dr_grpo: () => 1 / (sequences * maxTokens),
+    bnpo: () => 1 / tokens,
+    dapo: () => updates / batchTokens,
+  };
+  return lengths.map((length, i) => (kept[i] && length > 0 ? weightOf[type](length) : 0));
 }
