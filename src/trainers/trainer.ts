@@ -3,7 +3,7 @@
  * stand behind it. A trainer computes no reward of its own and reads no environment: instances become prompts and verdicts through the
  * functions it is given.
  */
-import type { InstanceBase, Metrics, Rollout, Scorer, Seed, TrainingSummary } from "../core/index.js";
+import type { InstanceBase, Metrics, Rollout, Scorer, Seed } from "../core/index.js";
 
 export interface TrainStageRequest<I extends InstanceBase = InstanceBase> {
   stage: number;
@@ -18,8 +18,8 @@ export interface TrainStageRequest<I extends InstanceBase = InstanceBase> {
   to: string;
   signal?: AbortSignal;
   onStep?: (metrics: Metrics, seconds: number) => void;
-  /** Called with the rollouts of each step, in order. */
-  onRollouts?: (rollouts: Rollout[]) => void | Promise<void>;
+  /** Called with the rollouts of each step in order, one list per prompt. */
+  onRollouts?: (groups: Rollout[][]) => void | Promise<void>;
 }
 
 export interface Trainer<I extends InstanceBase = InstanceBase> {
@@ -27,6 +27,6 @@ export interface Trainer<I extends InstanceBase = InstanceBase> {
   /** Steps that one stage takes, for progress. */
   readonly stepsPerStage: number;
   /** @throws {DivergenceError} NaN or divergence; @throws {InterruptedError} the signal was aborted. Nothing is written then. */
-  trainStage(request: TrainStageRequest<I>): Promise<TrainingSummary>;
+  trainStage(request: TrainStageRequest<I>): Promise<void>;
   close(): Promise<void>;
 }

@@ -146,9 +146,9 @@ export function ratioMetrics(
   };
 }
 
-/** The step's rollouts as records, in the order of prompts and samples. */
-export function rolloutRecords<I extends InstanceBase>(groups: readonly ScoredGroup<I>[], stage: number, step: number): Rollout[] {
-  return groups.flatMap((group, p) =>
+/** The step's rollouts as records, one list per prompt, in the order of prompts and samples. */
+export function rolloutRecords<I extends InstanceBase>(groups: readonly ScoredGroup<I>[], stage: number, step: number): Rollout[][] {
+  return groups.map((group, p) =>
     group.samples.map((sample, i) => {
       const scored = group.score.completions[i]!;
       return {

@@ -13,7 +13,6 @@ import { optimiserBatches, type RatioMetrics, ratioMetrics, rolloutMetrics, roll
 import { accumulate, assertFinite, createOptimiser } from "./optimisation.js";
 import { warmupScale } from "./schedule.js";
 import { type Demonstrator, demonstrationBatch } from "./sft.js";
-import { TrainingAccumulator } from "./training-accumulator.js";
 import { readTrainerState, writeTrainerState } from "./trainer-state.js";
 
 export interface EmbeddedTrainerOptions {
@@ -35,7 +34,7 @@ export class EmbeddedTrainer<I extends InstanceBase> implements Trainer<I> {
     return this.options.grpo.steps;
   }
 
-  async trainStage(request: TrainStageRequest<I>) {
+  async trainStage(request: TrainStageRequest<I>): Promise<void> {
     const { grpo } = this.options;
     const { config, parameters: initial, tokenizer } = await readCheckpoint(request.from);
     const saved = await readTrainerState(request.from);
@@ -46,7 +45,6 @@ export class EmbeddedTrainer<I extends InstanceBase> implements Trainer<I> {
     }
     const reference = grpo.kl > 0 ? initial.slice() : undefined;
     const order = new PromptOrder(request.instances, request.seed.child("order"));
-    const accumulator = new TrainingAccumulator();
     let parameters = initial;
     let globalStep = saved?.globalStep ?? 0;
     await this.engine.setParameters(parameters);
@@ -57,7 +55,6 @@ export class EmbeddedTrainer<I extends InstanceBase> implements Trainer<I> {
       const at = `stage ${request.stage}, step ${step}`;
 
       const groups = scoreGroups(await this.rollout(request, order.next(grpo.prompts), tokenizer, step), request.scorer);
-      accumulator.add(groups);
       await request.onRollouts?.(rolloutRecords(groups, request.stage, step));
 
       const batches = optimiserBatches(groups, grpo).filter((b) => b.length > 0);
@@ -79,8 +76,10 @@ export class EmbeddedTrainer<I extends InstanceBase> implements Trainer<I> {
     await writeCheckpoint(request.to, { config, parameters, tokenizer }, (folder) =>
       writeTrainerState(folder, { globalStep, emaValid: request.scorer.state().ema_valid, optimiser: optimiser.state() }),
     );
-    return accumulator.summary(grpo.steps);
   }
+
+  /** The engine belongs to whoever started it. */
+  async close(): Promise<void> {}
 
   private async rollout(
     request: TrainStageRequest<I>,
