@@ -7,12 +7,12 @@ import {
   type EnvironmentFamily,
   type InstanceBase,
   type Metrics,
-  parseWith,
   type PretrainOptions,
+  parseWith,
   type Recipe,
   Seed,
 } from "../core/index.js";
-import { engineerWords, engineeringDemonstration } from "../engineers/index.js";
+import { engineeringDemonstration, engineerWords } from "../engineers/index.js";
 import { familyByName } from "../environments/index.js";
 import { Engine, initialParameters, type Qwen3Config, qwen3ConfigSchema, Tokenizer } from "../nn/index.js";
 import { trainSupervised } from "../trainers/index.js";

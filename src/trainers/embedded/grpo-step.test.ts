@@ -1,15 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { type GrpoOptions, grpoOptionsSchema, type GroupScore, type Verdict } from "../../core/index.js";
+import { type GroupScore, type GrpoOptions, grpoOptionsSchema, type Verdict } from "../../core/index.js";
 import { optimiserBatches, ratioMetrics, rolloutMetrics, rolloutRecords, type ScoredGroup } from "./grpo-step.js";
 
-const options = (changes: Partial<GrpoOptions> = {}): GrpoOptions => ({ ...grpoOptionsSchema.parse({ updates: 2, max_tokens: 10 }), ...changes });
+const options = (changes: Partial<GrpoOptions> = {}): GrpoOptions => ({
+  ...grpoOptionsSchema.parse({ updates: 2, max_tokens: 10 }),
+  ...changes,
+});
 
 function verdict(ok: boolean): Verdict {
   return { instance: "i", ok, code: ok ? "valid" : "hole", reason: "", counts: {}, optima: { makespan: 3 }, optimal: { makespan: ok } };
 }
 
 /** A group whose rewards are given; every completion has `length` tokens and ends as `finish` says. */
-function group(rewards: number[], lengths: number[], finish: ("stop" | "length")[] = rewards.map(() => "stop")): ScoredGroup<{ id: string; hash: string }> {
+function group(
+  rewards: number[],
+  lengths: number[],
+  finish: ("stop" | "length")[] = rewards.map(() => "stop"),
+): ScoredGroup<{ id: string; hash: string }> {
   const mean = rewards.reduce((a, b) => a + b, 0) / rewards.length;
   const zeroVariance = rewards.every((r) => r === rewards[0]);
   const score: GroupScore = {
@@ -24,7 +31,11 @@ function group(rewards: number[], lengths: number[], finish: ("stop" | "length")
     instance: { id: "i", hash: "h" },
     stratum: "4",
     prompt: Int32Array.of(7, 8, 9),
-    samples: lengths.map((n, i) => ({ tokens: new Int32Array(n).fill(i + 1), logProbs: new Float32Array(n).fill(-1), finishReason: finish[i]! })),
+    samples: lengths.map((n, i) => ({
+      tokens: new Int32Array(n).fill(i + 1),
+      logProbs: new Float32Array(n).fill(-1),
+      finishReason: finish[i]!,
+    })),
     texts: lengths.map(String),
     score,
   };
@@ -37,7 +48,10 @@ describe("one GRPO step", () => {
     expect(batches[0]).toHaveLength(2);
     // dapo over the 8 tokens of the one group that is left
     expect(batches[0]![0]!.weights[0]).toBeCloseTo(1 / 8, 6);
-    const kept = optimiserBatches([group([1, 1], [4, 4]), group([1, 0], [2, 6])], options({ loss: "dapo", updates: 1, zero_variance: "keep" }));
+    const kept = optimiserBatches(
+      [group([1, 1], [4, 4]), group([1, 0], [2, 6])],
+      options({ loss: "dapo", updates: 1, zero_variance: "keep" }),
+    );
     expect(kept[0]).toHaveLength(4);
     expect(kept[0]![0]!.weights[0]).toBeCloseTo(1 / 16, 6);
   });

@@ -18,10 +18,7 @@ export interface ScoredGroup<I extends InstanceBase> {
   score: GroupScore;
 }
 
-export function scoreGroups<I extends InstanceBase>(
-  groups: readonly Omit<ScoredGroup<I>, "score">[],
-  scorer: Scorer<I>,
-): ScoredGroup<I>[] {
+export function scoreGroups<I extends InstanceBase>(groups: readonly Omit<ScoredGroup<I>, "score">[], scorer: Scorer<I>): ScoredGroup<I>[] {
   return groups.map((group) => ({
     ...group,
     score: scorer.scoreGroup(

@@ -9,7 +9,15 @@
 import { type GrpoOptions, type InstanceBase, InterruptedError, type Metrics, type Seed } from "../../core/index.js";
 import { type Engine, type Optimiser, readCheckpoint, type Tokenizer, type TrainingSequence, writeCheckpoint } from "../../nn/index.js";
 import type { Trainer, TrainStageRequest } from "../trainer.js";
-import { optimiserBatches, type RatioMetrics, ratioMetrics, rolloutMetrics, rolloutRecords, type ScoredGroup, scoreGroups } from "./grpo-step.js";
+import {
+  optimiserBatches,
+  type RatioMetrics,
+  ratioMetrics,
+  rolloutMetrics,
+  rolloutRecords,
+  type ScoredGroup,
+  scoreGroups,
+} from "./grpo-step.js";
 import { accumulate, assertFinite, createOptimiser } from "./optimisation.js";
 import { warmupScale } from "./schedule.js";
 import { type Demonstrator, demonstrationBatch } from "./sft.js";

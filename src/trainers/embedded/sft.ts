@@ -72,7 +72,10 @@ export async function trainSupervised(request: SftRequest): Promise<void> {
       const rows: Demonstration[] = [];
       while (rows.length < options.batch) {
         if (drawn === order.length) {
-          order = seed.child("order").at(pass++).shuffle(Array.from({ length: options.instances }, (_, i) => i));
+          order = seed
+            .child("order")
+            .at(pass++)
+            .shuffle(Array.from({ length: options.instances }, (_, i) => i));
           drawn = 0;
         }
         rows.push(request.task(order[drawn++]!));
@@ -88,7 +91,15 @@ export async function trainSupervised(request: SftRequest): Promise<void> {
     parameters = stepped.parameters;
     losses[engineering ? "engineering" : "plan"] = loss;
     const tokens = batch.reduce((sum, row) => sum + row.tokens.length, 0);
-    const metrics = { stage: 0, step, loss_plan: losses.plan, loss_engineering: losses.engineering, grad_norm: stepped.gradNorm, scale, num_tokens: tokens };
+    const metrics = {
+      stage: 0,
+      step,
+      loss_plan: losses.plan,
+      loss_engineering: losses.engineering,
+      grad_norm: stepped.gradNorm,
+      scale,
+      num_tokens: tokens,
+    };
     request.onStep?.(metrics as Metrics, (performance.now() - started) / 1000);
   }
   await writeCheckpoint(request.to, { config: request.config, parameters, tokenizer });

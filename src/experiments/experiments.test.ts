@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { ConfigError, SCHEMA_VERSION, type ValidationReport } from "../core/index.js";
+import { cells, parseMatrix } from "./matrix.js";
+import { runMatrix } from "./run-matrix.js";
+import { armsMarkdown, estimate, summariseArms } from "./summary.js";
+
+const matrix = parseMatrix(
+  {
+    name: "m",
+    recipe: "tiny",
+    seeds: [1, 2],
+    reference: "fixed",
+    set: { workers: 1 },
+    arms: { fixed: { "engineer.name": "fixed" }, self: {} },
+  },
+  "test",
+);
+
+function report(outcomes: number[]): ValidationReport {
+  const n = outcomes.length;
+  const rate = (count: number) => ({ rate: count / n, stderr: 0 });
+  const total = {
+    n,
+    valid: rate(outcomes.filter((o) => o & 1).length),
+    optimal: rate(outcomes.filter((o) => o & 2).length),
+    codes: {},
+    tokens: 1,
+    gap: 0,
+  };
+  return {
+    schema_version: SCHEMA_VERSION,
+    stage: 0,
+    objective: "makespan",
+    set_sha256: "x",
+    total,
+    by_stratum: {},
+    by_tag: {},
+    outcomes,
+    failed: 0,
+  };
+}
+
+describe("a matrix of runs", () => {
+  it("lists its cells seed by seed, overrides merged", () => {
+    expect(cells(matrix).map((c) => c.folder)).toEqual(["fixed-seed1", "self-seed1", "fixed-seed2", "self-seed2"]);
+    expect(cells(matrix)[0]!.overrides).toEqual({ workers: 1, "engineer.name": "fixed" });
+  });
+
+  it("refuses a reference that is no arm", () => {
+    expect(() => parseMatrix({ name: "m", recipe: "tiny", seeds: [1], arms: { a: {} }, reference: "b" }, "test")).toThrow(ConfigError);
+  });
+
+  it("goes on when a cell fails and says which", async () => {
+    const ran: string[] = [];
+    const outcomes = await runMatrix(matrix, {
+      parallel: 2,
+      runCell: async (cell) => {
+        ran.push(cell.folder);
+        if (cell.folder === "self-seed1") throw new Error("disk full");
+      },
+    });
+    expect(ran).toHaveLength(4);
+    expect(outcomes.map((o) => o.state)).toEqual(["done", "failed", "done", "done"]);
+    expect(outcomes[1]!.message).toBe("disk full");
+  });
+
+  it("stops starting cells once it is interrupted", async () => {
+    const controller = new AbortController();
+    const outcomes = await runMatrix(matrix, { parallel: 1, signal: controller.signal, runCell: async () => controller.abort() });
+    expect(outcomes.map((o) => o.state)).toEqual(["done", "interrupted", "interrupted", "interrupted"]);
+  });
+});
+
+describe("the comparison of arms", () => {
+  it("uses Student's t over seeds: 1, 2, 3 has mean 2 and half-width 4.303 / sqrt 3", () => {
+    const e = estimate([1, 2, 3]);
+    expect(e.mean).toBe(2);
+    expect(e.interval![1]).toBeCloseTo(2 + 4.303 / Math.sqrt(3), 9);
+    expect(estimate([1]).interval).toBeUndefined();
+  });
+
+  it("pairs arms by seed and board", () => {
+    const base = report([0, 0, 0, 0]);
+    const arms = summariseArms(
+      [
+        { arm: "fixed", seed: 1, reports: [base, report([1, 0, 0, 0])], tokens: [10], proposals: ["accepted"] },
+        { arm: "self", seed: 1, reports: [base, report([3, 1, 0, 0])], tokens: [10], proposals: ["repaired"] },
+      ],
+      "fixed",
+    );
+    const self = arms.find((a) => a.arm === "self")!;
+    expect(self.gain.mean).toBe(0.5);
+    expect(self.optimal.mean).toBe(0.25);
+    expect(self.against!.boards[0]!.difference.difference).toBe(0.25);
+    expect(armsMarkdown(arms, "fixed")).toContain("| self | 1 | 50.0 | 25.0 | +50.0 |");
+  });
+});

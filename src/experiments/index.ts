@@ -1,0 +1,3 @@
+export * from "./matrix.js";
+export * from "./run-matrix.js";
+export * from "./summary.js";

@@ -1,0 +1,116 @@
+/**
+ * Finished cells → the comparison table. Two sources of chance are kept apart: boards (paired differences on the same validation boards,
+ * within a seed) and training seeds (the spread of an arm's results over seeds). With few seeds the interval over seeds is a t interval,
+ * wide and honest.
+ */
+import { deviation, mean, type PairedDifference, pairedDifference, type ValidationReport } from "../core/index.js";
+
+export interface CellResult {
+  arm: string;
+  seed: number;
+  /** Of the base checkpoint, then of each stage's checkpoint. */
+  reports: ValidationReport[];
+  /** Completion tokens trained on, per stage. */
+  tokens: number[];
+  /** Outcome of each proposal. */
+  proposals: string[];
+}
+
+export interface Estimate {
+  mean: number;
+  /** 95 % t interval over seeds; undefined for a single seed. */
+  interval: [number, number] | undefined;
+  values: number[];
+}
+
+export interface ArmSummary {
+  arm: string;
+  seeds: number[];
+  /** Valid and optimal rate of the last checkpoint. */
+  valid: Estimate;
+  optimal: Estimate;
+  /** Last checkpoint against the base. */
+  gain: Estimate;
+  /** Mean valid rate over the checkpoints of the run: area under the validation curve, over stages. */
+  auc: Estimate;
+  tokens: Estimate;
+  proposals: Record<string, number>;
+  /** Valid rate against the reference arm: over seeds, and for each seed paired over boards. */
+  against: { seeds: Estimate; boards: { seed: number; difference: PairedDifference }[] } | undefined;
+}
+
+/** Two-sided 95 % quantiles of Student's t for 1…30 degrees of freedom. */
+const T95 = [
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093, 2.086,
+  2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+export function estimate(values: readonly number[]): Estimate {
+  const centre = mean(values);
+  if (values.length < 2) return { mean: centre, interval: undefined, values: [...values] };
+  const t = T95[values.length - 2] ?? 1.96;
+  const half = (t * deviation(values)) / Math.sqrt(values.length);
+  return { mean: centre, interval: [centre - half, centre + half], values: [...values] };
+}
+
+export function summariseArms(results: readonly CellResult[], reference: string): ArmSummary[] {
+  const arms = [...new Set(results.map((r) => r.arm))];
+  const last = (r: CellResult) => r.reports.at(-1)!;
+  const valids = (r: ValidationReport) => r.outcomes.map((o) => o & 1);
+  return arms.map((arm) => {
+    const own = results.filter((r) => r.arm === arm).sort((a, b) => a.seed - b.seed);
+    const paired = own.flatMap((r) => {
+      const other = results.find((o) => o.arm === reference && o.seed === r.seed);
+      return other === undefined || arm === reference
+        ? []
+        : [{ seed: r.seed, difference: pairedDifference(valids(last(other)), valids(last(r))) }];
+    });
+    const proposals: Record<string, number> = {};
+    for (const outcome of own.flatMap((r) => r.proposals)) proposals[outcome] = (proposals[outcome] ?? 0) + 1;
+    return {
+      arm,
+      seeds: own.map((r) => r.seed),
+      valid: estimate(own.map((r) => last(r).total.valid.rate)),
+      optimal: estimate(own.map((r) => last(r).total.optimal.rate)),
+      gain: estimate(own.map((r) => last(r).total.valid.rate - r.reports[0]!.total.valid.rate)),
+      auc: estimate(own.map((r) => mean(r.reports.slice(1).map((v) => v.total.valid.rate)))),
+      tokens: estimate(own.map((r) => r.tokens.reduce((a, b) => a + b, 0))),
+      proposals,
+      against: paired.length === 0 ? undefined : { seeds: estimate(paired.map((p) => p.difference.difference)), boards: paired },
+    };
+  });
+}
+
+const percent = (x: number) => (100 * x).toFixed(1);
+const points = (x: number) => `${x >= 0 ? "+" : "−"}${Math.abs(100 * x).toFixed(1)}`;
+
+function rate(e: Estimate): string {
+  return e.interval === undefined ? percent(e.mean) : `${percent(e.mean)} [${percent(e.interval[0])}, ${percent(e.interval[1])}]`;
+}
+function change(e: Estimate): string {
+  return e.interval === undefined ? points(e.mean) : `${points(e.mean)} [${points(e.interval[0])}, ${points(e.interval[1])}]`;
+}
+
+/** The table as Markdown: per cent and points, 95 % t intervals over seeds. */
+export function armsMarkdown(arms: readonly ArmSummary[], reference: string): string {
+  const lines = [
+    `| arm | seeds | valid % | optimal % | gain over base | mean valid % over stages | against ${reference} | tokens (M) | proposals |`,
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+  ];
+  for (const a of arms) {
+    const proposals = Object.entries(a.proposals).map(([outcome, n]) => `${n} ${outcome}`);
+    const row = [
+      a.arm,
+      a.seeds.join(", "),
+      rate(a.valid),
+      rate(a.optimal),
+      change(a.gain),
+      rate(a.auc),
+      a.against === undefined ? "—" : change(a.against.seeds),
+      (a.tokens.mean / 1e6).toFixed(2),
+      proposals.join(", ") || "—",
+    ];
+    lines.push(`| ${row.join(" | ")} |`);
+  }
+  return lines.join("\n");
+}
