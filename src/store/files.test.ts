@@ -1,0 +1,51 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { StorageError } from "../core/index.js";
+import { isTemporary, produceFileAtomic, removeLeftovers, temporaryPath, writeFileAtomic } from "./files.js";
+import { storageFailure } from "./storage-failure.js";
+
+const folder = () => mkdtempSync(join(tmpdir(), "envwright-files-"));
+
+test("a written file has its content and leaves no temporary behind", async () => {
+  const dir = folder();
+  await writeFileAtomic(join(dir, "deep", "a.json"), "one");
+  await writeFileAtomic(join(dir, "deep", "a.json"), "two");
+  expect(readFileSync(join(dir, "deep", "a.json"), "utf8")).toBe("two");
+  expect(readdirSync(join(dir, "deep"))).toEqual(["a.json"]);
+});
+
+test("a writer that fails half way leaves the old file as it was", async () => {
+  const path = join(folder(), "a.txt");
+  await writeFileAtomic(path, "old");
+  const failing = produceFileAtomic(path, async (temporary) => {
+    writeFileSync(temporary, "ne");
+    throw Object.assign(new Error("write failed"), { code: "ENOSPC" });
+  });
+  await expect(failing).rejects.toThrow(StorageError);
+  expect(readFileSync(path, "utf8")).toBe("old");
+  expect(readdirSync(join(path, ".."))).toEqual(["a.txt"]);
+});
+
+test("what a process killed between write and rename leaves is removed, and nothing else", async () => {
+  const dir = folder();
+  await writeFileAtomic(join(dir, "stages", "00", "config.json"), "{}");
+  writeFileSync(temporaryPath(join(dir, "stages", "00", "train.parquet")), "half");
+  mkdirSync(join(temporaryPath(join(dir, "checkpoint"))));
+  const removed = await removeLeftovers(dir);
+  expect(removed).toHaveLength(2);
+  expect(readdirSync(dir, { recursive: true }).map(String).sort()).toEqual(["stages", "stages/00", "stages/00/config.json"]);
+  expect(isTemporary("config.json")).toBe(false);
+});
+
+test("a full disk and a refused permission name their remedy", async () => {
+  const full = storageFailure(Object.assign(new Error("x"), { code: "ENOSPC" }), "write", "runs/a/x");
+  expect(full).toBeInstanceOf(StorageError);
+  expect(full.explain()).toMatch(/could not write runs\/a\/x: the disk is full[\s\S]*remedy:.*--resume/);
+  const byText = storageFailure(new Error('IO Error: Cannot open file "x": Permission denied'), "write", "x");
+  expect(byText.message).toContain("permission denied");
+  const file = join(folder(), "a.txt");
+  await writeFileAtomic(file, "x");
+  await expect(writeFileAtomic(join(file, "below"), "x")).rejects.toThrow(StorageError);
+});

@@ -1,0 +1,162 @@
+/**
+ * Records in and out of Parquet, through DuckDB: typed columns from the record's schema, rows in the order they were given, and the same
+ * bytes for the same rows (one thread, preserved order, no time stamps). Writing streams through a temporary of JSON lines and reading
+ * through DuckDB's chunks, so that memory does not grow with the number of rows. Knows no environment: the schema says what a row is.
+ */
+import { existsSync, type WriteStream } from "node:fs";
+import { mkdir, open, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { z } from "zod";
+import { CorruptFileError, canonicalJson, InputError, parseWith } from "../core/index.js";
+import { columnTypes, quoteName, quoteText, recordOf } from "./columns.js";
+import { openDuckDB, withDuckDB } from "./duckdb.js";
+import { produceFileAtomic, temporaryPath } from "./files.js";
+import { storageFailure } from "./storage-failure.js";
+
+/** Rows of one row group: what DuckDB buffers before it writes. */
+const ROW_GROUP = 16_384;
+/** A completion of some megabytes still is one row. */
+const LARGEST_ROW_BYTES = 64 * 1024 * 1024;
+
+/** Appends batches of rows; `close` makes the file appear, whole. */
+export class ParquetWriter<T> {
+  private rows = 0;
+  private constructor(
+    readonly path: string,
+    private readonly columns: ReadonlyMap<string, string>,
+    private readonly temporary: string,
+    private readonly stream: WriteStream,
+  ) {}
+
+  /** @throws {StorageError} @throws {TypeError} for a schema that is no record. */
+  static async open<T>(path: string, schema: z.ZodType<T>): Promise<ParquetWriter<T>> {
+    const columns = columnTypes(schema);
+    const temporary = temporaryPath(`${path}.jsonl`);
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      const handle = await open(temporary, "w");
+      return new ParquetWriter<T>(path, columns, temporary, handle.createWriteStream());
+    } catch (cause) {
+      throw storageFailure(cause, "write", path);
+    }
+  }
+
+  /** Waits for the disk, so that a fast producer does not fill the memory. */
+  async append(rows: readonly T[]): Promise<void> {
+    if (rows.length === 0) return;
+    const text = rows.map((row) => `${wellFormed(canonicalJson(row))}\n`).join("");
+    this.rows += rows.length;
+    await new Promise<void>((resolve, reject) => {
+      this.stream.write(text, (error) => (error ? reject(storageFailure(error, "write", this.path)) : resolve()));
+    });
+  }
+
+  /** @throws {StorageError} */
+  async close(): Promise<void> {
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.stream.once("error", reject);
+        this.stream.end(resolve);
+      });
+      await produceFileAtomic(this.path, (target) => this.convert(target));
+    } catch (cause) {
+      throw storageFailure(cause, "write", this.path);
+    } finally {
+      await rm(this.temporary, { force: true });
+    }
+  }
+
+  /** Gives up: nothing appears under the path. */
+  async abort(): Promise<void> {
+    this.stream.destroy();
+    await rm(this.temporary, { force: true });
+  }
+
+  private async convert(target: string): Promise<void> {
+    const types = [...this.columns].map(([name, type]) => `${quoteName(name)}: ${quoteText(type)}`).join(", ");
+    const source =
+      this.rows === 0
+        ? `(SELECT ${[...this.columns].map(([name, type]) => `NULL::${type} AS ${quoteName(name)}`).join(", ")} WHERE false)`
+        : `(SELECT * FROM read_json(${quoteText(this.temporary)}, format = 'newline_delimited', columns = {${types}}, maximum_object_size = ${LARGEST_ROW_BYTES}))`;
+    await withDuckDB(async (connection) => {
+      await connection.run(`COPY ${source} TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP})`);
+    });
+  }
+}
+
+/** JSON escapes a lone surrogate, but it is no Unicode text and no Parquet reader could hold it: it becomes U+FFFD. */
+function wellFormed(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return json.replace(/\\(?:\\|ud[89a-f][0-9a-f]{2})/g, (sequence) => (sequence.length === 2 ? sequence : "\\ufffd"));
+}
+
+/** The rows of any Parquet file, in batches, in order; NULL fields are left out. @throws {CorruptFileError} */
+export async function* readParquetRows(path: string): AsyncGenerator<Record<string, unknown>[]> {
+  await requireFile(path);
+  const duckdb = await openDuckDB();
+  try {
+    const result = await duckdb.connection.stream(`SELECT * FROM read_parquet(${quoteText(path)})`);
+    const names = result.columnNames();
+    const types = result.columnTypes();
+    for await (const rows of result.yieldRowObjectJs()) yield rows.map((row) => recordOf(row, names, types));
+  } catch (cause) {
+    throw unreadable(path, cause);
+  } finally {
+    duckdb.close();
+  }
+}
+
+/** Writes all rows at once. @throws {StorageError} */
+export async function writeParquet<T>(path: string, schema: z.ZodType<T>, rows: Iterable<T> | AsyncIterable<T>): Promise<void> {
+  const writer = await ParquetWriter.open(path, schema);
+  try {
+    for await (const batch of batches(rows)) await writer.append(batch);
+  } catch (cause) {
+    await writer.abort();
+    throw cause;
+  }
+  await writer.close();
+}
+
+export async function readParquet<T>(path: string, schema: z.ZodType<T>): Promise<T[]> {
+  const records: T[] = [];
+  for await (const rows of readParquetRows(path)) {
+    for (const row of rows) records.push(parseWith(schema, row, `${path}, row ${records.length + 1}`, CorruptFileError));
+  }
+  return records;
+}
+
+function unreadable(path: string, cause: unknown): Error {
+  const text = (cause as Error).message.split("\n")[0]!;
+  if (/^IO Error/.test(text)) return storageFailure(cause, "read", path);
+  return new CorruptFileError({
+    message: `${path}: not a readable Parquet file (${text})`,
+    value: path,
+    expected: "a complete Parquet file",
+    remedy: "make the file again from its source",
+    cause,
+  });
+}
+
+export async function requireFile(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  throw new InputError({
+    message: `${path}: no such file`,
+    value: path,
+    expected: "the path of an existing file",
+    remedy: "check the path",
+  });
+}
+
+/** Groups rows, so that neither one row nor all of them are in flight. */
+export async function* batches<T>(rows: Iterable<T> | AsyncIterable<T>, size = 1024): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length === size) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
