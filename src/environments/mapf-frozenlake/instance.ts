@@ -50,7 +50,10 @@ function checkBoard(board: Board, report: (message: string, path: (string | numb
     const seen = new Map<number, number>();
     board.agents.forEach((agent, i) => {
       const cell = agent[end];
-      if (!inside(cell)) return report(`${end} [${cell}] of agent ${i} lies outside the grid`, ["agents", i, end]);
+      if (!inside(cell)) {
+        report(`${end} [${cell}] of agent ${i} lies outside the grid`, ["agents", i, end]);
+        return;
+      }
       if (holes.has(key(cell))) report(`${end} [${cell}] of agent ${i} is a hole`, ["agents", i, end]);
       const other = seen.get(key(cell));
       if (other !== undefined) report(`agents ${other} and ${i} share the ${end} [${cell}]`, ["agents", i, end]);

@@ -1,0 +1,72 @@
+/**
+ * Quotas as a list of slots: what each instance of a set has to be, before any is drawn. Every quota is met exactly by largest remainder:
+ * first over map sizes, then over wait-required within a size; agent counts go round within that, so that any two counts differ by at
+ * most one overall.
+ */
+import { holeCount, largestRemainder, type MapfConfig, sizesOf } from "./config.js";
+
+/** What is asked of a board's interaction. */
+export type Want = "wait" | "no-wait" | "conflict" | "no-conflict";
+
+export interface Slot {
+  /** Position in the set's plan; names the slot's random stream. */
+  index: number;
+  size: number;
+  agents: number;
+  /** Bounds of the hole count, inclusive; drawn evenly between them for every candidate. */
+  holes: [low: number, high: number];
+  want: Want;
+}
+
+/** Slots of a training set. `config` is normalised. */
+export function trainingSlots(config: MapfConfig, count: number): Slot[] {
+  const sizes = sizesOf(config);
+  const perSize = largestRemainder(
+    count,
+    sizes.map((size) => config.sizes[size]!.data_ratio),
+  );
+  const agents = [...config.agents].sort((a, b) => a - b);
+  const slots: Slot[] = [];
+  sizes.forEach((name, s) => {
+    const size = Number(name);
+    const knobs = config.sizes[name]!;
+    const holes = holeCount(size, knobs.hole_ratio);
+    const waits = waitQuota(perSize[s]!, knobs.wait_ratio);
+    for (let i = 0; i < perSize[s]!; i++) {
+      const index = slots.length;
+      slots.push({ index, size, agents: agents[index % agents.length]!, holes: [holes, holes], want: i < waits ? "wait" : "no-wait" });
+    }
+  });
+  return slots;
+}
+
+/** Wait-required instances among `count`; a tie goes to the boards without a wait. */
+export function waitQuota(count: number, waitRatio: number): number {
+  return largestRemainder(count, [1 - waitRatio, waitRatio])[1]!;
+}
+
+/** Hole ratios of evaluation sets: spread evenly over this range within every cell. */
+export const BALANCED_HOLES: readonly [number, number] = [0.05, 0.35];
+
+/**
+ * Slots of an evaluation set: sizes × agent counts × conflict in equal parts (they differ by at most one), hole ratios spread evenly over
+ * BALANCED_HOLES within each cell. One agent has no one to conflict with.
+ */
+export function balancedSlots(config: MapfConfig, count: number): Slot[] {
+  const cells: { size: number; agents: number; want: Want }[] = [];
+  for (const want of ["no-conflict", "conflict"] as const) {
+    for (const agents of [...config.agents].sort((a, b) => a - b)) {
+      for (const name of sizesOf(config)) cells.push({ size: Number(name), agents, want: agents === 1 ? "no-conflict" : want });
+    }
+  }
+  const slots: Slot[] = [];
+  cells.forEach((cell, c) => {
+    const share = Math.floor(count / cells.length) + (c < count % cells.length ? 1 : 0);
+    const [low, high] = BALANCED_HOLES;
+    for (let i = 0; i < share; i++) {
+      const holes = holeCount(cell.size, low + ((high - low) * (i + 0.5)) / share);
+      slots.push({ index: slots.length, ...cell, holes: [holes, holes] });
+    }
+  });
+  return slots;
+}
