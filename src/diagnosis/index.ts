@@ -1,0 +1,3 @@
+export * from "./failures.js";
+export * from "./training.js";
+export * from "./validation.js";
