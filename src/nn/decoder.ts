@@ -1,0 +1,124 @@
+/**
+ * The Qwen3 decoder as graph nodes, for whole right-padded sequences: embedding, layers with causal grouped-query attention, final norm.
+ * (Qwen3 technical report, arXiv 2505.09388; RMSNorm on each head of q and k before the rotary embedding, no biases.)
+ *
+ * The number of sequences is known only at run time; their padded length is fixed. Only chosen rows of the stream leave the decoder, and
+ * the last layer computes its output projection and MLP for those rows alone.
+ */
+import type { GraphBuilder, Value } from "./graph/builder.js";
+import {
+  add,
+  emit,
+  gatedSilu,
+  gatherRows,
+  linear,
+  matmul,
+  reshape,
+  rmsNorm,
+  rotary,
+  split,
+  swapLast,
+  transpose,
+} from "./graph/operators.js";
+import { graphParameters, type Qwen3Config } from "./qwen3-config.js";
+
+export type ParameterValues = ReadonlyMap<string, Value>;
+
+/** Declares every parameter as a graph input. */
+export function parameterInputs(g: GraphBuilder, config: Qwen3Config): ParameterValues {
+  return new Map(graphParameters(config).map((spec) => [spec.name, g.input(spec.name, spec.shape)]));
+}
+
+/**
+ * tokens [B·T] int32 (sequence after sequence, each padded to `length`), rows [M] int32 → states [M, d] after the final norm.
+ */
+export function decoder(
+  g: GraphBuilder,
+  config: Qwen3Config,
+  parameters: ParameterValues,
+  tokens: Value,
+  rows: Value,
+  length: number,
+): Value {
+  const mask = causalMask(g, config, length);
+  const parameter = (name: string) => parameters.get(name)!;
+  const norm = (x: Value, name: string) => rmsNorm(g, x, parameter(name), config.rms_norm_eps);
+
+  let stream = gatherRows(g, parameter("model.embed_tokens.weight"), tokens);
+  for (let l = 0; l < config.num_hidden_layers; l++) {
+    const layer = `model.layers.${l}.`;
+    let mixed = attention(g, config, parameters, layer, norm(stream, `${layer}input_layernorm.weight`), mask, length);
+    if (l === config.num_hidden_layers - 1) {
+      mixed = gatherRows(g, mixed, rows);
+      stream = gatherRows(g, stream, rows);
+    }
+    stream = add(g, stream, linear(g, mixed, parameter(`${layer}self_attn.o_proj.weight`)));
+    const hidden = linear(g, norm(stream, `${layer}post_attention_layernorm.weight`), parameter(`${layer}mlp.gate_up_proj.weight`));
+    const [gate, up] = split(g, hidden, [config.intermediate_size, config.intermediate_size]);
+    stream = add(g, stream, linear(g, gatedSilu(g, gate!, up!), parameter(`${layer}mlp.down_proj.weight`)));
+  }
+  return norm(stream, "model.norm.weight");
+}
+
+/** x [N, d] → heads' outputs side by side [N, H·hd]. Queries of one KV head are stacked along time, so that K and V are never repeated. */
+function attention(
+  g: GraphBuilder,
+  config: Qwen3Config,
+  parameters: ParameterValues,
+  layer: string,
+  x: Value,
+  mask: Value,
+  length: number,
+): Value {
+  const { num_attention_heads: heads, num_key_value_heads: kvHeads, head_dim: hd, rope_theta: theta } = config;
+  const qkv = linear(g, x, parameters.get(`${layer}self_attn.qkv_proj.weight`)!);
+  const [q, k, v] = split(g, qkv, [heads * hd, kvHeads * hd, kvHeads * hd]);
+
+  const placed = (value: Value, count: number, normName: string, scale: number) => {
+    const perHead = reshape(g, value, ["heads", hd]);
+    const normal = rmsNorm(g, perHead, parameters.get(`${layer}self_attn.${normName}.weight`)!, config.rms_norm_eps);
+    const turned = rotary(g, reshape(g, normal, ["B", length, count * hd]), count, hd, theta, scale);
+    return transpose(g, reshape(g, turned, ["B", length, count, hd]), [0, 2, 1, 3]);
+  };
+  const queries = reshape(g, placed(q!, heads, "q_norm", hd ** -0.5), ["B", kvHeads, (heads / kvHeads) * length, hd]);
+  const keys = placed(k!, kvHeads, "k_norm", 1);
+  const values = transpose(g, reshape(g, v!, ["B", length, kvHeads, hd]), [0, 2, 1, 3]);
+
+  const mixed = attend(g, queries, keys, values, mask);
+  const perHead = reshape(g, mixed, ["B", heads, length, hd]);
+  return reshape(g, transpose(g, perHead, [0, 2, 1, 3]), ["N", heads * hd]);
+}
+
+/** softmax(q·kᵀ + mask)·v for q [B, KV, G·T, hd], k and v [B, KV, T, hd]; q carries the scale. */
+function attend(g: GraphBuilder, q: Value, k: Value, v: Value, mask: Value): Value {
+  const scoreShape = [...q.shape.slice(0, 3), k.shape[2]!];
+  const { weights, out } = g.untaped(() => {
+    const scores = emit(g, "Add", [matmul(g, q, swapLast(g, k)), mask], scoreShape);
+    const weights = emit(g, "Softmax", [scores], scoreShape, { axis: -1 });
+    return { weights, out: matmul(g, weights, v) };
+  });
+  g.record({
+    inputs: [q, k, v],
+    outputs: [out],
+    backward: ([dOut]) => {
+      // dS = P ∘ (dP − D) with D = rowsum(dO ∘ O): D needs no pass over the scores (Dao et al., arXiv 2205.14135, appendix B.2).
+      const rowSum = emit(g, "ReduceSum", [emit(g, "Mul", [dOut, out], q.shape), g.integers([-1])], [...q.shape.slice(0, 3), 1], {
+        keepdims: 1,
+      });
+      const dWeights = matmul(g, dOut!, swapLast(g, v));
+      const dScores = emit(g, "Mul", [emit(g, "Sub", [dWeights, rowSum], scoreShape), weights], scoreShape);
+      return [() => matmul(g, dScores, k), () => matmul(g, swapLast(g, dScores), q), () => matmul(g, swapLast(g, weights), dOut!)];
+    },
+  });
+  return out;
+}
+
+/** 0 where key ≤ query, −1e9 elsewhere, [G·T, T]. Padding lies to the right, so causality hides it from every real position. */
+function causalMask(g: GraphBuilder, config: Qwen3Config, length: number): Value {
+  const groups = config.num_attention_heads / config.num_key_value_heads;
+  const mask = new Float32Array(groups * length * length);
+  for (let row = 0; row < groups * length; row++) {
+    for (let key = (row % length) + 1; key < length; key++) mask[row * length + key] = -1e9;
+  }
+  return g.constant(mask, [groups * length, length]);
+}
