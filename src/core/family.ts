@@ -66,6 +66,9 @@ export interface EnvironmentFamily<C = unknown, I extends InstanceBase = Instanc
   /** Task-level design heuristics for the engineer (module G), Markdown. */
   readonly guideline: string;
 
+  /** Every stratum that a config of this family can have, in ascending difficulty: the engineer's vocabulary covers them all. */
+  readonly allStrata: readonly string[];
+
   /** Strata of a config in ascending difficulty. */
   strata(config: C): string[];
   objective(config: C): string;
@@ -83,6 +86,9 @@ export interface EnvironmentFamily<C = unknown, I extends InstanceBase = Instanc
   generate(config: C, options: GenerateOptions): Promise<{ instances: I[]; manifest: DatasetManifest }>;
   /** A set for evaluation, balanced over the family's dimensions (strata, tags), independent of the config's ratios. */
   generateBalanced(config: C, options: GenerateOptions): Promise<{ instances: I[]; manifest: DatasetManifest }>;
+
+  /** Canonical hashes of the frozen benchmark sets: training and validation data never contain one of them. */
+  reservedHashes(): Promise<ReadonlySet<string>>;
 
   stratum(instance: I): string;
   /** Facets for breakdowns, e.g. { agents: "3", conflict: "true" }. */

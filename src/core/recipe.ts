@@ -103,6 +103,8 @@ export type EngineerOptions = z.infer<typeof engineerOptionsSchema>;
 export const validationOptionsSchema = z.strictObject({
   /** Instances in the balanced validation set. */
   count: z.int().positive().default(960),
+  /** Seed of the set, apart from the run's: runs with other seeds are compared on the same boards. */
+  seed: z.int().nonnegative().default(0),
   temperature: z.number().min(0).default(0),
   max_tokens: z.int().positive().default(96),
 });

@@ -18,9 +18,9 @@ export async function closedLoop<I extends InstanceBase>(bench: Workbench<I>): P
     const config = await settleConfig(bench, stage, reports);
     const { instances, manifest } = await generateStage(bench, stage, config, validation);
     const training = await trainStage(bench, stage, config, instances);
-    const { report, items } = await evaluateStage(bench, stage, validation);
+    const report = await evaluateStage(bench, stage, validation);
     reports.push(report);
-    const failures = await diagnose(bench, stage, { report, items, training, manifest });
-    if (stage + 1 < bench.recipe.stages) await propose(bench, stage, config, failures);
+    await diagnose(bench, stage, { report, training, manifest, set: validation });
+    if (stage + 1 < bench.recipe.stages) await propose(bench, stage);
   }
 }

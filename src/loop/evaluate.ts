@@ -1,11 +1,12 @@
 /** A policy on a set of instances: prompts → completions → verdicts. Used by the loop's validation and by `envwright eval`. */
-import type { EnvironmentFamily, InstanceBase, Policy, Seed, Verdict } from "../core/index.js";
+import type { EnvironmentFamily, FinishReason, InstanceBase, Policy, Seed, Verdict } from "../core/index.js";
 
 export interface EvaluatedItem<I extends InstanceBase> {
   instance: I;
   prompt: string;
   completion: string;
   tokens: number;
+  finishReason: FinishReason;
   /** Undefined after an outside failure: excluded from every rate, never a zero. */
   verdict: Verdict | undefined;
   failure?: { boundary: string; message: string; attempts: number };
@@ -36,8 +37,9 @@ export async function evaluatePolicy<I extends InstanceBase>(request: EvaluateRe
   return results.map((result, i) => {
     const instance = instances[i]!;
     const prompt = prompts[i]!;
-    if ("failure" in result) return { instance, prompt, completion: "", tokens: 0, verdict: undefined, failure: result.failure };
+    if ("failure" in result)
+      return { instance, prompt, completion: "", tokens: 0, finishReason: "stop", verdict: undefined, failure: result.failure };
     const verdict = family.verify(instance, result.text, result.finishReason, policy.rendering);
-    return { instance, prompt, completion: result.text, tokens: result.tokens, verdict };
+    return { instance, prompt, completion: result.text, tokens: result.tokens, finishReason: result.finishReason, verdict };
   });
 }

@@ -87,7 +87,7 @@ export function newModel(
 ): { tokenizer: Tokenizer; modelConfig: Qwen3Config; parameters: Float32Array } {
   const { model } = options;
   const words = family.compactWords;
-  const tokenizer = Tokenizer.create([...words.map((w) => w.word), ...engineerWords(family)]);
+  const tokenizer = Tokenizer.create([...words.map((w) => w.word), ...engineerWords(family.allStrata, family)]);
   const modelConfig = qwen3ConfigSchema.parse({
     vocab_size: tokenizer.size,
     hidden_size: model.hidden_size,

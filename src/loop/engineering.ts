@@ -1,0 +1,105 @@
+/**
+ * A stage's files → the engineer's context, and the engineer that a recipe names. Apart from the loop, so that any stored stage can be
+ * asked again with another engineer or variant, without training.
+ */
+import {
+  ConfigError,
+  type EngineerOptions,
+  type EnvironmentFamily,
+  failureSummarySchema,
+  type InstanceBase,
+  type Policy,
+  proposalSchema,
+  type Recipe,
+  SCHEMA_VERSION,
+  stageConfigSchema,
+} from "../core/index.js";
+import {
+  createEngineer,
+  type Engineer,
+  type EngineerContext,
+  isModelEngineer,
+  renderChat,
+  renderCompact,
+  type Variant,
+} from "../engineers/index.js";
+import { accuracyWeight } from "../rewards/index.js";
+import { RunFolder } from "../store/index.js";
+import { readTrainerState } from "../trainers/index.js";
+
+/** Everything known after `stage` was evaluated, read from the run folder alone. */
+export async function contextOfStage(
+  folder: RunFolder,
+  stage: number,
+  family: EnvironmentFamily<unknown, InstanceBase>,
+): Promise<EngineerContext> {
+  const { recipe } = folder.record;
+  const { grpo } = recipe.trainer;
+  const history: EngineerContext["history"] = [];
+  const explanations: EngineerContext["explanations"] = [];
+  for (let past = 0; past < stage; past++) {
+    const config = await folder.readRecord(past, "config.json", stageConfigSchema);
+    const failures = await folder.readRecord(past, "failures.json", failureSummarySchema);
+    history.push({ stage: past, failures, config: config.normalised, initial: config.provenance.source === "initial" });
+    const proposal = await folder.readRecord(past, "proposal.json", proposalSchema);
+    if (proposal.rationale !== "") explanations.push({ stage: past, text: proposal.rationale });
+  }
+  const state = await readTrainerState(folder.path(stage, "checkpoint"));
+  const steps = (stage + 1) * grpo.steps;
+  return {
+    schema_version: SCHEMA_VERSION,
+    family: family.name,
+    stage,
+    stages: recipe.stages,
+    failures: await folder.readRecord(stage, "failures.json", failureSummarySchema),
+    config: (await folder.readRecord(stage, "config.json", stageConfigSchema)).normalised,
+    history,
+    explanations,
+    max_tokens: recipe.validation.max_tokens,
+    training: {
+      steps_per_stage: grpo.steps,
+      steps_done: steps,
+      epochs: (grpo.steps * grpo.prompts) / recipe.instances,
+      reward: recipe.reward,
+      accuracy_weight: accuracyWeight(state?.emaValid ?? 0, recipe.reward),
+    },
+  };
+}
+
+/** The exact text that an engineer of this rendering is given. */
+export function contextText(context: EngineerContext, variant: Variant, family: EnvironmentFamily, rendering: Recipe["rendering"]): string {
+  return `${rendering === "compact" ? renderCompact(context, variant, family) : renderChat(context, variant, family)}\n`;
+}
+
+/** Opens the policies that model engineers ask. */
+export interface EngineerPolicies {
+  /** The checkpoint that the stage has made. */
+  self: () => Promise<Policy>;
+  /** The checkpoint that the run started from. */
+  base: () => Promise<Policy>;
+}
+
+/** @throws {ConfigError} an engineer that lacks what it needs. */
+export async function engineerFor(options: EngineerOptions, policies: EngineerPolicies): Promise<Engineer> {
+  if (isModelEngineer(options.name)) {
+    if (options.name === "self") return createEngineer("self", { policy: await policies.self() });
+    if (options.name === "base") return createEngineer("base", { policy: await policies.base() });
+    throw new ConfigError({
+      message: `the engineer "${options.name}" needs a language model, and this run has none`,
+      value: options.name,
+      expected: "self, base, or an engineer that computes",
+      remedy: "choose another engineer.name",
+    });
+  }
+  if (options.name === "replay") return createEngineer("replay", { proposals: await proposalsOf(options.from!) });
+  return createEngineer(options.name);
+}
+
+async function proposalsOf(dir: string) {
+  const folder = await RunFolder.open(dir);
+  const proposals = [];
+  for (const stage of await folder.stages()) {
+    if (await folder.has(stage, "proposal.json")) proposals.push(await folder.readRecord(stage, "proposal.json", proposalSchema));
+  }
+  return proposals;
+}

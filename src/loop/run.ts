@@ -1,0 +1,90 @@
+/** Starting, resuming and ending a run around the closed loop: folder, lock, event log, engine, interruption. */
+import { resolve } from "node:path";
+import { BoundaryError, type EventListener, EventStream, InterruptedError, type Recipe } from "../core/index.js";
+import { readCheckpoint } from "../nn/index.js";
+import { RunFolder } from "../store/index.js";
+import { closedLoop } from "./closed-loop.js";
+import { checkRecipe, openWorkbench } from "./workbench.js";
+
+export interface RunOptions {
+  /** Stops the run between two steps; what is done is kept. */
+  signal?: AbortSignal;
+  onEvent?: EventListener;
+  now?: () => Date;
+  /** Set on resume: engine workers of this machine. Results do not depend on it. */
+  workers?: number;
+}
+
+export interface StartOptions extends RunOptions {
+  recipe: Recipe;
+  /** Folder that relative paths of the recipe start from. */
+  recipeDir: string;
+  out: string;
+  seed?: number;
+}
+
+/** Runs a recipe in a new folder. @throws {InputError} before anything is written, when recipe or base are wrong. */
+export async function runLoop(options: StartOptions): Promise<RunFolder> {
+  const recipe = withAbsolutePaths(options.recipe, options.recipeDir);
+  checkRecipe(recipe);
+  await readCheckpoint(recipe.base);
+  const folder = await RunFolder.create(options.out, { recipe, ...(options.seed === undefined ? {} : { seed: options.seed }) });
+  return inFolder(folder, options, false);
+}
+
+/** Goes on with a run that was interrupted or killed; a finished run is left as it is. */
+export async function resumeLoop(dir: string, options: RunOptions = {}): Promise<RunFolder> {
+  return inFolder(await RunFolder.resume(dir), options, true);
+}
+
+async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean): Promise<RunFolder> {
+  const started = performance.now();
+  const events = new EventStream(options.now ?? (() => new Date()));
+  events.subscribe((event) => {
+    // Progress is for who watches; in the log it would drown the rest.
+    if (event.type !== "progress") folder.appendEvent(event);
+  });
+  if (options.onEvent !== undefined) events.subscribe(options.onEvent);
+  try {
+    const bench = await openWorkbench({ folder, events, signal: options.signal, workers: options.workers });
+    try {
+      const { recipe } = bench;
+      events.emit({
+        type: "run-started",
+        name: recipe.name,
+        stages: recipe.stages,
+        steps_per_stage: bench.trainer.stepsPerStage,
+        engineer: recipe.engineer.name,
+        variant: recipe.engineer.variant,
+        resumed,
+        pid: process.pid,
+      });
+      await closedLoop(bench);
+      events.emit({ type: "run-finished", seconds: (performance.now() - started) / 1000 });
+    } finally {
+      await bench.engine.close();
+    }
+  } catch (error) {
+    if (error instanceof InterruptedError) events.emit({ type: "run-interrupted", resume: `envwright run --resume ${folder.dir}` });
+    else
+      events.emit({
+        type: "run-failed",
+        message: (error as Error).message,
+        boundary: error instanceof BoundaryError ? error.boundary : "program",
+      });
+    throw error;
+  } finally {
+    folder.close();
+  }
+  return folder;
+}
+
+/** Paths of a recipe are relative to its file; in run.json they are absolute, so that a run can be resumed from anywhere. */
+function withAbsolutePaths(recipe: Recipe, dir: string): Recipe {
+  const { from } = recipe.engineer;
+  return {
+    ...recipe,
+    base: resolve(dir, recipe.base),
+    engineer: from === undefined ? recipe.engineer : { ...recipe.engineer, from: resolve(dir, from) },
+  };
+}

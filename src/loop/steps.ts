@@ -1,0 +1,372 @@
+/**
+ * The steps of the closed loop, in its order. Each reads its record back when the run folder has it, and else does the work, tells the
+ * event stream when it starts and ends, and writes the record last: a step that was killed is done again from its beginning.
+ */
+import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
+import {
+  type DatasetManifest,
+  datasetManifestSchema,
+  type FailureSummary,
+  failureSummarySchema,
+  InfeasibleError,
+  type InstanceBase,
+  type KnobTable,
+  type Metrics,
+  type Phase,
+  type Proposal,
+  proposalSchema,
+  type Rollout,
+  rolloutSchema,
+  SCHEMA_VERSION,
+  Seed,
+  type StageConfig,
+  stageConfigSchema,
+  type TrainingSummary,
+  trainingSummarySchema,
+  type ValidationReport,
+  validationReportSchema,
+} from "../core/index.js";
+import { failureSummary, TrainingAccumulator, validationReport } from "../diagnosis/index.js";
+import { proposeNext, shouldRollback } from "../engineers/index.js";
+import { readCheckpoint } from "../nn/index.js";
+import { EmbeddedPolicy } from "../policies/index.js";
+import { ParquetWriter, readParquet, writeParquet } from "../store/index.js";
+import { contextOfStage, contextText, engineerFor } from "./engineering.js";
+import { evaluatePolicy } from "./evaluate.js";
+import type { Workbench } from "./workbench.js";
+
+export interface ValidationSet<I extends InstanceBase> {
+  instances: I[];
+  sha256: string;
+}
+
+// ---------------------------------------------------------------- before the first stage
+
+/** The frozen set that every checkpoint is validated on. Named by the recipe's validation seed, so that runs of one recipe share it. */
+export async function makeValidationSet<I extends InstanceBase>(bench: Workbench<I>): Promise<ValidationSet<I>> {
+  const { folder, family, recipe } = bench;
+  if (!(await folder.has("run", "validation.json"))) {
+    const { instances, manifest } = await inPhase(bench, 0, "generate", async () =>
+      family.generateBalanced(bench.template, {
+        count: recipe.validation.count,
+        seed: Seed.root("validation").child(recipe.validation.seed),
+        exclude: await family.reservedHashes(),
+        workers: bench.workers,
+        ...signalOf(bench),
+      }),
+    );
+    await folder.writeFile("run", "validation.parquet", (path) => writeParquet(path, family.instanceSchema, instances));
+    await folder.writeRecord("run", "validation.json", datasetManifestSchema, manifest);
+    return { instances, sha256: setHash(instances) };
+  }
+  const instances = await readParquet(await folder.verified("run", "validation.parquet"), family.instanceSchema);
+  return { instances, sha256: setHash(instances) };
+}
+
+export async function evaluateBase<I extends InstanceBase>(bench: Workbench<I>, set: ValidationSet<I>): Promise<ValidationReport> {
+  const { folder } = bench;
+  if (await folder.has("run", "base-validation.json")) return folder.readRecord("run", "base-validation.json", validationReportSchema);
+  const { report } = await validate(bench, 0, set, bench.base.parameters);
+  await folder.writeRecord("run", "base-validation.json", validationReportSchema, report);
+  announce(bench, 0, report);
+  return report;
+}
+
+// ---------------------------------------------------------------- config → instances
+
+/** The stage's config: random or given for the first, then the last proposal's, or that of the checkpoint that is returned to. */
+export async function settleConfig<I extends InstanceBase>(
+  bench: Workbench<I>,
+  stage: number,
+  reports: readonly ValidationReport[],
+): Promise<StageConfig> {
+  const { folder, family, recipe, seed } = bench;
+  if (await folder.has(stage, "config.json")) return folder.readRecord(stage, "config.json", stageConfigSchema);
+  let settled: Pick<StageConfig, "requested" | "provenance" | "from_checkpoint">;
+  if (stage === 0) {
+    const requested = recipe.initial === "random" ? family.randomConfig(bench.template, seed.child("first-config").at(0)) : bench.template;
+    settled = { requested, provenance: { source: "initial" }, from_checkpoint: 0 };
+  } else {
+    const proposal = await folder.readRecord(stage - 1, "proposal.json", proposalSchema);
+    settled = { requested: proposal.config, provenance: proposal.provenance, from_checkpoint: stage };
+    const rollback = recipe.engineer.guardrails.rollback ? shouldRollback(reports) : undefined;
+    if (rollback !== undefined) {
+      bench.events.emit({ type: "warning", stage, message: `returning to checkpoint ${rollback.to}: ${rollback.reason}` });
+      settled = { ...settled, provenance: { ...proposal.provenance, source: "rollback" }, from_checkpoint: rollback.to };
+      // The base checkpoint was trained under no config of this run: the proposal stands.
+      if (rollback.to > 0) settled.requested = (await folder.readRecord(rollback.to - 1, "config.json", stageConfigSchema)).normalised;
+    }
+  }
+  const { config, repairs } = family.normalise(family.configSchema.parse(settled.requested));
+  const record: StageConfig = { schema_version: SCHEMA_VERSION, stage, normalised: config, repairs, ...settled };
+  await folder.writeRecord(stage, "config.json", stageConfigSchema, record);
+  return record;
+}
+
+/** Instances of the stage: never one that is in the validation set or a benchmark set, under any symmetry. */
+export async function generateStage<I extends InstanceBase>(
+  bench: Workbench<I>,
+  stage: number,
+  config: StageConfig,
+  validation: ValidationSet<I>,
+): Promise<{ instances: I[]; manifest: DatasetManifest }> {
+  const { folder, family, recipe, seed } = bench;
+  if (await folder.has(stage, "dataset.json")) {
+    const manifest = await folder.readRecord(stage, "dataset.json", datasetManifestSchema);
+    return { manifest, instances: await readParquet(await folder.verified(stage, "train.parquet"), family.instanceSchema) };
+  }
+  const exclude = new Set(await family.reservedHashes());
+  for (const instance of validation.instances) exclude.add(instance.hash);
+  const problems = family.infeasible(config.normalised);
+  if (problems.length > 0) {
+    throw new InfeasibleError({
+      message: `the config of stage ${stage} cannot be generated: ${problems.map((p) => p.problem).join("; ")}`,
+      value: config.normalised,
+      remedy: problems.map((p) => p.nearest).join("; "),
+    });
+  }
+  const made = await inPhase(bench, stage, "generate", (progress) =>
+    family.generate(config.normalised, {
+      count: recipe.instances,
+      seed: seed.child("stage", stage, "instances"),
+      exclude,
+      workers: bench.workers,
+      onProgress: progress,
+      ...signalOf(bench),
+    }),
+  );
+  await folder.writeFile(stage, "train.parquet", (path) => writeParquet(path, family.instanceSchema, made.instances));
+  await folder.writeRecord(stage, "dataset.json", datasetManifestSchema, made.manifest);
+  return made;
+}
+
+// ---------------------------------------------------------------- prompts → rollouts → verdicts → rewards → training
+
+export async function trainStage<I extends InstanceBase>(
+  bench: Workbench<I>,
+  stage: number,
+  config: StageConfig,
+  instances: I[],
+): Promise<TrainingSummary> {
+  const { folder, family, trainer } = bench;
+  if (await folder.has(stage, "training.json")) return folder.readRecord(stage, "training.json", trainingSummarySchema);
+  await folder.truncateMetrics(stage);
+  const accumulator = new TrainingAccumulator();
+  const to = folder.path(stage, "checkpoint");
+  await rm(to, { recursive: true, force: true });
+  await inPhase(bench, stage, "train", (progress) =>
+    folder.writeFile(stage, "rollouts.parquet", async (path) => {
+      const rollouts = await ParquetWriter.open(path, rolloutSchema);
+      let done = 0;
+      try {
+        await trainer.trainStage({
+          stage,
+          seed: bench.seed.child("stage", stage, "train"),
+          instances,
+          prompt: (instance) => family.prompt(instance, bench.recipe.rendering),
+          stratum: (instance) => family.stratum(instance),
+          scorer: bench.newScorer(),
+          from: checkpointFolder(bench, config.from_checkpoint),
+          to,
+          ...signalOf(bench),
+          onStep: (metrics: Metrics, seconds: number) => {
+            folder.appendMetrics(metrics);
+            const { stage: _, step, ...values } = metrics;
+            bench.events.emit({ type: "step", stage, step, metrics: values, seconds });
+            progress(++done, trainer.stepsPerStage);
+          },
+          onRollouts: async (groups) => {
+            for (const group of groups) accumulator.add(group);
+            await rollouts.append(groups.flat());
+          },
+        });
+        await rollouts.close();
+      } catch (error) {
+        await rollouts.abort();
+        throw error;
+      }
+    }),
+  );
+  await folder.register(stage, "checkpoint");
+  const summary = accumulator.summary();
+  await folder.writeRecord(stage, "training.json", trainingSummarySchema, summary);
+  return summary;
+}
+
+// ---------------------------------------------------------------- evaluation → failures
+
+export async function evaluateStage<I extends InstanceBase>(
+  bench: Workbench<I>,
+  stage: number,
+  set: ValidationSet<I>,
+): Promise<ValidationReport> {
+  const { folder } = bench;
+  if (await folder.has(stage, "validation.json")) return folder.readRecord(stage, "validation.json", validationReportSchema);
+  const { parameters } = await readCheckpoint(await folder.verified(stage, "checkpoint"));
+  const { report, rollouts } = await validate(bench, stage, set, parameters);
+  await folder.writeFile(stage, "validation-rollouts.parquet", (path) => writeParquet(path, rolloutSchema, rollouts));
+  await folder.writeRecord(stage, "validation.json", validationReportSchema, report);
+  announce(bench, stage + 1, report);
+  return report;
+}
+
+/** Verdicts → what the engineer is told. */
+export async function diagnose<I extends InstanceBase>(
+  bench: Workbench<I>,
+  stage: number,
+  evidence: { report: ValidationReport; training: TrainingSummary; manifest: DatasetManifest; set: ValidationSet<I> },
+): Promise<FailureSummary> {
+  const { folder, family, recipe } = bench;
+  if (await folder.has(stage, "failures.json")) return folder.readRecord(stage, "failures.json", failureSummarySchema);
+  const summary = await inPhase(bench, stage, "diagnose", async () => {
+    const { report, training, manifest, set } = evidence;
+    const knobs = (which: "requested" | "realised"): KnobTable =>
+      Object.fromEntries(Object.entries(manifest.strata).map(([stratum, cell]) => [stratum, cell[which]]));
+    const count = recipe.engineer.examples;
+    const rollouts = count === 0 ? [] : await readParquet(await folder.verified(stage, "validation-rollouts.parquet"), rolloutSchema);
+    return failureSummary({
+      stage,
+      report,
+      training,
+      environment: { requested: knobs("requested"), realised: knobs("realised") },
+      examples: {
+        count,
+        seed: bench.seed.child("stage", stage, "examples"),
+        candidates: rollouts.flatMap(({ stratum, completion, verdict }, i) =>
+          verdict === undefined || verdict.ok
+            ? []
+            : [
+                {
+                  stratum,
+                  code: verdict.code,
+                  prompt: family.prompt(set.instances[i]!, recipe.rendering),
+                  completion,
+                  reason: verdict.reason,
+                },
+              ],
+        ),
+      },
+    });
+  });
+  await folder.writeRecord(stage, "failures.json", failureSummarySchema, summary);
+  return summary;
+}
+
+// ---------------------------------------------------------------- proposal
+
+/** Asks the engineer for the next config and stores what it was shown, what it said and what became of it. */
+export async function propose<I extends InstanceBase>(bench: Workbench<I>, stage: number): Promise<Proposal> {
+  const { folder, recipe, variant, family } = bench;
+  if (await folder.has(stage, "proposal.json")) return folder.readRecord(stage, "proposal.json", proposalSchema);
+  const proposal = await inPhase(bench, stage, "propose", async () => {
+    const context = await contextOfStage(folder, stage, family);
+    const policy = (name: string, parameters: Float32Array) => new EmbeddedPolicy(name, bench.engine, bench.base.tokenizer, parameters);
+    const engineer = await engineerFor(recipe.engineer, {
+      self: async () => policy("self", (await readCheckpoint(await folder.verified(stage, "checkpoint"))).parameters),
+      base: async () => policy("base", bench.base.parameters),
+    });
+    await folder.writeText(stage, "context.md", contextText(context, variant, family, recipe.rendering));
+    return proposeNext({
+      engineer,
+      context,
+      variant,
+      family,
+      options: recipe.engineer,
+      seed: bench.seed.child("stage", stage, "proposal"),
+      ...signalOf(bench),
+    });
+  });
+  await folder.writeRecord(stage, "proposal.json", proposalSchema, proposal);
+  const { engineer, outcome, reasons, config } = proposal;
+  bench.events.emit({ type: "proposal", stage, engineer, variant: variant.name, outcome, reasons, config });
+  return proposal;
+}
+
+// ---------------------------------------------------------------- shared by the steps
+
+export function checkpointFolder(bench: Pick<Workbench, "folder" | "baseFolder">, index: number): string {
+  return index === 0 ? bench.baseFolder : bench.folder.path(index - 1, "checkpoint");
+}
+
+async function validate<I extends InstanceBase>(
+  bench: Workbench<I>,
+  stage: number,
+  set: ValidationSet<I>,
+  parameters: Float32Array,
+): Promise<{ report: ValidationReport; rollouts: Rollout[] }> {
+  const { family, recipe, objective } = bench;
+  return inPhase(bench, stage, "evaluate", async (progress) => {
+    const items = await evaluatePolicy({
+      policy: new EmbeddedPolicy("embedded", bench.engine, bench.base.tokenizer, parameters),
+      family,
+      instances: set.instances,
+      // One stream for all checkpoints: sampled validations differ by the policy alone.
+      seed: bench.seed.child("validation"),
+      temperature: recipe.validation.temperature,
+      maxTokens: recipe.validation.max_tokens,
+      onProgress: progress,
+      ...signalOf(bench),
+    });
+    const report = validationReport({
+      stage,
+      objective,
+      setSha256: set.sha256,
+      items: items.map(({ instance, verdict, tokens }) => ({
+        stratum: family.stratum(instance),
+        tags: family.tags(instance),
+        verdict,
+        tokens,
+      })),
+    });
+    const rollouts = items.map(({ instance, completion, tokens, finishReason, verdict, failure }, i) => ({
+      id: `${stage}/validation/0/${i}/0`,
+      instance: instance.id,
+      stratum: family.stratum(instance),
+      stage,
+      step: 0,
+      sample: 0,
+      completion,
+      tokens,
+      finish_reason: finishReason,
+      ...(verdict === undefined ? {} : { verdict }),
+      ...(failure === undefined ? {} : { failure }),
+    }));
+    return { report, rollouts };
+  });
+}
+
+function announce(bench: Pick<Workbench, "events">, checkpoint: number, report: ValidationReport): void {
+  bench.events.emit({ type: "validation", checkpoint, total: report.total, by_stratum: report.by_stratum });
+}
+
+/** Runs one phase between its two events; progress is told at most ten times a second. */
+async function inPhase<T>(
+  bench: Pick<Workbench, "events">,
+  stage: number,
+  phase: Phase,
+  work: (progress: (done: number, total: number) => void) => Promise<T>,
+): Promise<T> {
+  const started = performance.now();
+  let told = 0;
+  bench.events.emit({ type: "phase-started", stage, phase });
+  const result = await work((done, total) => {
+    const now = performance.now();
+    if (now - told < 100 && done < total) return;
+    told = now;
+    bench.events.emit({ type: "progress", stage, phase, done, total });
+  });
+  bench.events.emit({ type: "phase-finished", stage, phase, seconds: (performance.now() - started) / 1000 });
+  return result;
+}
+
+function signalOf(bench: Pick<Workbench, "signal">): { signal?: AbortSignal } {
+  return bench.signal === undefined ? {} : { signal: bench.signal };
+}
+
+/** SHA-256 over the canonical hashes in order: two reports with the same value judged the same boards. */
+function setHash(instances: readonly InstanceBase[]): string {
+  const digest = createHash("sha256");
+  for (const instance of instances) digest.update(`${instance.hash}\n`);
+  return digest.digest("hex");
+}

@@ -1,0 +1,118 @@
+/**
+ * Everything a run needs, opened once: family, run folder, engine, checkpoints, scorer, trainer. Nothing here decides; a mistake in the
+ * recipe, the config or the base checkpoint is refused here, before any work starts.
+ */
+import {
+  ConfigError,
+  type EnvironmentFamily,
+  type EventStream,
+  InfeasibleError,
+  type InstanceBase,
+  parseWith,
+  type Recipe,
+  Seed,
+} from "../core/index.js";
+import { ENGINEERS, engineeringDemonstration, engineerWords, type Variant, variantNamed } from "../engineers/index.js";
+import { familyByName } from "../environments/index.js";
+import { type Checkpoint, Engine, readCheckpoint } from "../nn/index.js";
+import { FamilyScorer } from "../rewards/index.js";
+import type { RunFolder } from "../store/index.js";
+import { EmbeddedTrainer, type Trainer } from "../trainers/index.js";
+import { workerCount } from "./workers.js";
+
+export interface Workbench<I extends InstanceBase = InstanceBase> {
+  recipe: Recipe;
+  /** The config the first stage starts from, or whose strata the first random config is drawn over. */
+  template: unknown;
+  family: EnvironmentFamily<unknown, I>;
+  objective: string;
+  variant: Variant;
+  folder: RunFolder;
+  seed: Seed;
+  base: Checkpoint;
+  baseFolder: string;
+  engine: Engine;
+  workers: number;
+  trainer: Trainer<I>;
+  newScorer: () => FamilyScorer<I>;
+  events: EventStream;
+  signal: AbortSignal | undefined;
+}
+
+/** The checks of a recipe that need no engine: shared by `run`, `doctor` and tests. */
+export function checkRecipe(recipe: Recipe): { family: EnvironmentFamily<unknown, InstanceBase>; template: unknown; variant: Variant } {
+  const family = familyByName(recipe.family) as EnvironmentFamily<unknown, InstanceBase>;
+  const parsed = parseWith(family.configSchema, recipe.config, "recipe, config");
+  const { config: template } = family.normalise(parsed);
+  const problems = family.infeasible(template);
+  if (recipe.initial === "given" && problems.length > 0) {
+    throw new InfeasibleError({
+      message: problems.map((p) => `${family.stratumLabel} ${p.stratum}: ${p.problem}`).join("; "),
+      value: recipe.config,
+      expected: "a config whose every cell can be generated",
+      remedy: problems.map((p) => p.nearest).join("; "),
+    });
+  }
+  const { engineer } = recipe;
+  if (!ENGINEERS.includes(engineer.name)) {
+    throw new ConfigError({
+      message: `there is no engineer "${engineer.name}"`,
+      value: engineer.name,
+      expected: ENGINEERS.join(", "),
+      remedy: "name one of these as engineer.name",
+    });
+  }
+  if (engineer.name === "replay" && engineer.from === undefined) {
+    throw new ConfigError({
+      message: "the engineer replay has no run to replay",
+      expected: "engineer.from: the folder of an earlier run",
+      remedy: "--set engineer.from=runs/NAME",
+    });
+  }
+  return { family, template, variant: variantNamed(engineer.variant) };
+}
+
+export interface OpenOptions {
+  folder: RunFolder;
+  events: EventStream;
+  signal?: AbortSignal | undefined;
+  /** Instead of the recipe's: another machine may resume a run. */
+  workers?: number | undefined;
+}
+
+/** @throws {InputError} for whatever is wrong with recipe, config or base checkpoint. The caller closes the engine. */
+export async function openWorkbench({ folder, events, signal, workers: asked }: OpenOptions): Promise<Workbench> {
+  const { recipe, seed } = folder.record;
+  const { family, template, variant } = checkRecipe(recipe);
+  const objective = family.objective(template);
+  const baseFolder = recipe.base;
+  const base = await readCheckpoint(baseFolder);
+  const root = Seed.root("run").child(seed);
+  const workers = workerCount(asked ?? recipe.workers);
+  const engine = await Engine.start({ config: base.config, workers });
+  const strata = family.strata(template);
+  // A base that never learned the engineer's language (another vocabulary) has nothing to keep.
+  const speaks = engineerWords(family.allStrata, family).every((word) => base.tokenizer.has(word));
+  const { grpo } = recipe.trainer;
+  return {
+    recipe,
+    template,
+    family,
+    objective,
+    variant,
+    folder,
+    seed: root,
+    base,
+    baseFolder,
+    engine,
+    workers,
+    trainer: new EmbeddedTrainer(engine, {
+      grpo,
+      objective,
+      ...(speaks ? { replay: (random) => engineeringDemonstration(random, strata, family, { history: true }) } : {}),
+    }),
+    newScorer: () => new FamilyScorer(family, { objective, rendering: recipe.rendering, reward: recipe.reward, scale: grpo.scale_rewards }),
+    events,
+    signal,
+  };
+}
