@@ -1,0 +1,2 @@
+export * from "./mapf-frozenlake/family.js";
+export * from "./registry.js";

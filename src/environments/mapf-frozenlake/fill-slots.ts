@@ -1,0 +1,106 @@
+/**
+ * Fills all slots of a set, in rounds: every open slot gets its first fitting candidate from the stream (round, slot); then, in slot
+ * order, what is excluded or already in the set is put back for the next round. Who fills which slot does not matter, so one worker and
+ * eight give the same set. A class that cannot be found and a space that is exhausted end in an error or in the slot's fallback.
+ */
+import { type InfeasibleError, InterruptedError, type Seed } from "../../core/index.js";
+import { openPool } from "./fill-pool.js";
+import { count, type Filling, type Tally } from "./fill-slot.js";
+import { hashCells } from "./hash.js";
+import type { Slot } from "./quota.js";
+
+/** Rounds before a space counts as exhausted: what is left then is about a hundredth of the class or less. */
+export const MAX_ROUNDS = 200;
+
+export interface FilledSlot {
+  slot: Slot;
+  filling: Filling;
+  hash: string;
+  /** Names the random stream that drew it: seed path, then the index. */
+  seed: string;
+}
+
+export interface FillOptions {
+  seed: Seed;
+  exclude: ReadonlySet<string>;
+  workers: number;
+  signal: AbortSignal | undefined;
+  onProgress: ((done: number, total: number) => void) | undefined;
+  /** What to try instead of a slot that cannot be filled; undefined: nothing, the set is refused. */
+  fallback?: (slot: Slot) => Slot | undefined;
+  /** The error for a slot that cannot be filled. */
+  refuse: (slot: Slot, cause: Unfillable) => InfeasibleError;
+}
+
+export interface Unfillable {
+  kind: "unreachable" | "exhausted";
+  /** Candidates of this cell (size, agents, holes, want) drawn and accepted over the whole set. */
+  drawn: number;
+  accepted: number;
+}
+
+/** @throws {InfeasibleError} @throws {InterruptedError} */
+export async function fillSlots(slots: readonly Slot[], options: FillOptions): Promise<{ filled: FilledSlot[]; tally: Tally }> {
+  const filled: FilledSlot[] = new Array(slots.length);
+  const taken = new Set<string>();
+  const tally: Tally = {};
+  const cells = new Map<string, { drawn: number; accepted: number }>();
+  const roundsLeft = new Map<number, number>();
+  let done = 0;
+  const pool = openPool(options.workers, slots.length);
+  try {
+    let open = [...slots];
+    for (let round = 0; open.length > 0; round++) {
+      const seed = options.seed.child("round", round);
+      const results = await pool.fill(open, seed, tally, (finished) => {
+        if (options.signal?.aborted) throw interrupted();
+        options.onProgress?.(Math.min(slots.length, done + finished), slots.length);
+      });
+      const next: Slot[] = [];
+      open.forEach((slot, i) => {
+        const { filling, drawn } = results[i]!;
+        const cell = cells.get(cellKey(slot)) ?? { drawn: 0, accepted: 0 };
+        cells.set(cellKey(slot), cell);
+        cell.drawn += drawn;
+        const retry = (kind: Unfillable["kind"]) => {
+          const other = options.fallback?.(slot);
+          if (other === undefined) throw options.refuse(slot, { kind, ...cell });
+          count(tally, `fallback_${kind}`);
+          roundsLeft.delete(slot.index);
+          next.push(other);
+        };
+        if (filling === undefined) {
+          retry("unreachable");
+          return;
+        }
+        const { holes, starts, goals } = filling;
+        const hash = hashCells(slot.size, holes, holes.length, starts, goals, starts.length);
+        const known = options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
+        if (known === undefined) {
+          taken.add(hash);
+          cell.accepted++;
+          filled[slot.index] = { slot, filling, hash, seed: `${seed.path}@${slot.index}` };
+          done++;
+          return;
+        }
+        count(tally, known);
+        const left = (roundsLeft.get(slot.index) ?? MAX_ROUNDS) - 1;
+        roundsLeft.set(slot.index, left);
+        if (left > 0) next.push(slot);
+        else retry("exhausted");
+      });
+      open = next;
+    }
+  } finally {
+    await pool.close();
+  }
+  return { filled, tally };
+}
+
+export function cellKey({ size, agents, holes, want }: Slot): string {
+  return `${size}/${agents}/${holes[0]}-${holes[1]}/${want}`;
+}
+
+function interrupted(): InterruptedError {
+  return new InterruptedError({ message: "generation was interrupted", remedy: "start it again; the same seed gives the same set" });
+}
