@@ -42,9 +42,11 @@ test("what a process killed between write and rename leaves is removed, and noth
 test("a full disk and a refused permission name their remedy", async () => {
   const full = storageFailure(Object.assign(new Error("x"), { code: "ENOSPC" }), "write", "runs/a/x");
   expect(full).toBeInstanceOf(StorageError);
-  expect(full.explain()).toMatch(/could not write runs\/a\/x: the disk is full[\s\S]*remedy:.*--resume/);
+  expect((full as StorageError).explain()).toMatch(/could not write runs\/a\/x: the disk is full[\s\S]*remedy:.*--resume/);
   const byText = storageFailure(new Error('IO Error: Cannot open file "x": Permission denied'), "write", "x");
   expect(byText.message).toContain("permission denied");
+  const mistake = new TypeError("not the disk");
+  expect(storageFailure(mistake, "write", "x")).toBe(mistake);
   const file = join(folder(), "a.txt");
   await writeFileAtomic(file, "x");
   await expect(writeFileAtomic(join(file, "below"), "x")).rejects.toThrow(StorageError);

@@ -23,15 +23,19 @@ const BY_TEXT: [RegExp, string][] = [
   [/no such file/i, "ENOENT"],
 ];
 
-/** Turns whatever was caught into a `StorageError`; an error that is typed already passes unchanged. */
-export function storageFailure(cause: unknown, action: string, path: string): EnvwrightError {
-  if (cause instanceof EnvwrightError) return cause;
-  const error = cause as NodeJS.ErrnoException;
-  const text = error?.message ?? String(cause);
-  const code = error?.code ?? BY_TEXT.find(([pattern]) => pattern.test(text))?.[1];
+/**
+ * A failure of the operating system or of DuckDB's input/output as a `StorageError`. Anything else (an error that is typed already, a
+ * mistake in the code that produced the content) is not the disk's doing and comes back unchanged.
+ */
+export function storageFailure(cause: unknown, action: string, path: string): Error {
+  if (cause instanceof EnvwrightError || !(cause instanceof Error)) return cause as Error;
+  const text = cause.message;
+  const errno = (cause as NodeJS.ErrnoException).code;
+  if (!(errno === undefined ? /^IO Error/ : /^E[A-Z0-9]+$/).test(errno ?? text)) return cause;
+  const code = errno ?? BY_TEXT.find(([pattern]) => pattern.test(text))?.[1];
   const known = code === undefined ? undefined : KNOWN[code];
   return new StorageError({
-    message: `could not ${action} ${path}: ${known?.what ?? text.split("\n")[0]}`,
+    message: `could not ${action} ${path}: ${known?.what ?? text.split("\n", 1)[0]}`,
     value: path,
     remedy: known?.remedy ?? "check the path and the disk",
     cause,

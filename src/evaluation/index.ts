@@ -1,0 +1,6 @@
+export * from "./comparison.js";
+export { renderPng } from "./figure.js";
+export * from "./history.js";
+export * from "./plot.js";
+export * from "./report.js";
+export * from "./table.js";

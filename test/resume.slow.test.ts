@@ -1,0 +1,109 @@
+/** A run that is killed, at any point, and resumed has the bytes of one that was not. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { folderBytes } from "./folder-bytes.js";
+
+const ROOT = join(import.meta.dirname, "..");
+const scratch = mkdtempSync(join(tmpdir(), "envwright-resume-"));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+function envwright(...args: string[]): ChildProcess {
+  return spawn(process.execPath, ["--import", "tsx", join(ROOT, "src/cli/main.ts"), ...args], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+function finished(child: ChildProcess): Promise<{ code: number | null; stderr: string }> {
+  let stderr = "";
+  child.stderr?.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  child.stdout?.resume();
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, stderr })));
+}
+
+/** Kills the child as soon as its event log holds `marker`, and waits until it is gone. */
+async function killAt(child: ChildProcess, dir: string, marker: RegExp): Promise<boolean> {
+  const gone = finished(child);
+  let over = false;
+  void gone.then(() => {
+    over = true;
+  });
+  const log = join(dir, "events.jsonl");
+  while (!over) {
+    if (existsSync(log) && marker.test(readFileSync(log, "utf8"))) {
+      child.kill("SIGKILL");
+      break;
+    }
+    await new Promise((r) => setTimeout(r, 10));
+  }
+  await gone;
+  return !over;
+}
+
+describe("resuming a run", () => {
+  const whole = join(scratch, "whole");
+  let reference: Record<string, string>;
+
+  beforeAll(async () => {
+    const { code, stderr } = await finished(envwright("run", "smoke", "--out", whole, "--json"));
+    expect(code, stderr).toBe(0);
+    reference = folderBytes(whole);
+  });
+
+  const points: [string, RegExp][] = [
+    ["while the validation set is made", /"phase":"generate"/],
+    ["while the base is evaluated", /"phase":"evaluate"/],
+    ["in the middle of the first training", /"type":"step"(.|\n)*"type":"step"/],
+    ["between training and evaluation", /"type":"phase-finished"[^\n]*"phase":"train"|"phase":"train"[^\n]*"type":"phase-finished"/],
+    ["while the engineer proposes", /"phase":"propose"/],
+    ["in the middle of the second training", /"stage":1[^\n]*"type":"step"|"type":"step"[^\n]*"stage":1/],
+  ];
+  for (const [name, marker] of points) {
+    it(`after a kill ${name} gives the bytes of an uninterrupted run`, async () => {
+      const dir = join(scratch, name.replaceAll(" ", "-"));
+      await killAt(envwright("run", "smoke", "--out", dir, "--json"), dir, marker);
+      const { code, stderr } = await finished(envwright("run", "--resume", dir, "--json"));
+      expect(code, stderr).toBe(0);
+      expect(folderBytes(dir)).toEqual(reference);
+    });
+  }
+
+  it("after an interrupt ends with 130, leaves no temporary files, and goes on", async () => {
+    const dir = join(scratch, "interrupted");
+    const child = envwright("run", "smoke", "--out", dir, "--json");
+    const end = finished(child);
+    while (!existsSync(join(dir, "metrics.jsonl"))) await new Promise((r) => setTimeout(r, 20));
+    child.kill("SIGINT");
+    const { code, stderr } = await end;
+    expect(code, stderr).toBe(130);
+    expect(Object.keys(folderBytes(dir)).filter((path) => /\.tmp-/.test(path))).toEqual([]);
+    const again = await finished(envwright("run", "--resume", dir, "--json"));
+    expect(again.code, again.stderr).toBe(0);
+    expect(folderBytes(dir)).toEqual(reference);
+  });
+
+  it("gives the same bytes with one engine worker as with three", async () => {
+    const one = join(scratch, "one-worker");
+    const three = join(scratch, "three-workers");
+    for (const [dir, workers] of [
+      [one, 1],
+      [three, 3],
+    ] as const) {
+      const { code, stderr } = await finished(envwright("run", "smoke", "--out", dir, "--set", `workers=${workers}`, "--json"));
+      expect(code, stderr).toBe(0);
+    }
+    // run.json names the number of workers.
+    expect(folderBytes(one, ["run.json"])).toEqual(folderBytes(three, ["run.json"]));
+  });
+
+  it("leaves a finished run as it is", async () => {
+    const { code } = await finished(envwright("run", "--resume", whole, "--json"));
+    expect(code).toBe(0);
+    expect(folderBytes(whole)).toEqual(reference);
+  });
+});
