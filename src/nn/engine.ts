@@ -50,12 +50,12 @@ export class Engine {
   }
 
   /** Parameters of every later operation, copied to each worker. @throws {InputError} wrong length; @throws {EngineError} */
-  setParameters(flat: Float32Array): Promise<void> {
+  async setParameters(flat: Float32Array): Promise<void> {
     const { total } = parameterLayout(this.config);
     if (flat.length !== total)
       throw new InputError({ message: `${flat.length} parameters`, value: flat.length, expected: `${total} for this config` });
     const copies = flat.slice();
-    return this.inOrder(() =>
+    await this.inOrder(() =>
       this.pool.broadcast("parameters", () => {
         const request = copies.slice();
         return { request, transfer: [request.buffer] };
