@@ -9,32 +9,33 @@ const DEPTH_LIMIT = 64;
 
 export interface FoundObject {
   value: Record<string, unknown>;
+  /** Index in the text behind it. */
+  end: number;
   /** A key that an object inside gives twice. */
   duplicateKey: string | undefined;
 }
 
 export interface ObjectScan {
   objects: FoundObject[];
-  /** What broke the last object that began and did not end; undefined when none did. */
-  broken: string | undefined;
+  /** Where and why the last object that was begun and is not JSON broke; undefined when none did. A brace in prose begins none. */
+  broken: { at: number; problem: string } | undefined;
 }
 
 export function scanObjects(text: string): ObjectScan {
   const objects: FoundObject[] = [];
-  let broken: string | undefined;
+  let broken: ObjectScan["broken"];
   let at = text.indexOf("{");
   while (at >= 0) {
     const reading = new ObjectReading(text, at);
-    if (reading.read()) {
-      objects.push({ value: JSON.parse(text.slice(at, reading.at)) as Record<string, unknown>, duplicateKey: reading.duplicateKey });
-      broken = undefined;
-      at = text.indexOf("{", reading.at);
-    } else {
-      // A brace in prose is no broken answer; one that is followed by a key is.
-      if (reading.lastString >= 0) broken = reading.problem;
-      if (reading.tooDeep) return { objects, broken: reading.problem };
-      at = text.indexOf("{", Math.max(at, reading.lastString) + 1);
+    const complete = reading.read();
+    const { at: end, problem, duplicateKey } = reading;
+    if (complete && problem === "") {
+      objects.push({ value: JSON.parse(text.slice(at, end)) as Record<string, unknown>, end, duplicateKey });
+    } else if (reading.lastString >= 0) {
+      broken = { at: end, problem };
     }
+    if (reading.tooDeep) break;
+    at = text.indexOf("{", complete ? end : Math.max(at, reading.lastString) + 1);
   }
   return { objects, broken };
 }
@@ -43,9 +44,11 @@ type Expectation = "value" | "value-or-end" | "key" | "key-or-end" | "colon" | "
 
 /** One strict reading of a JSON object that begins at `at`, without recursion. */
 class ObjectReading {
-  /** After success: the index behind the object. */
+  /** The index behind the object, or where it broke. */
   at: number;
+  /** Opening quote of the last string read, or -1. */
   lastString = -1;
+  /** Why it is not JSON. A complete object can have one too: a raw line break in a string, past which its end is still plain. */
   problem = "";
   duplicateKey: string | undefined;
   tooDeep = false;
@@ -86,7 +89,7 @@ class ObjectReading {
         if (c !== '"') return this.unexpected("a key in double quotes");
         const start = this.at;
         if (!this.readString()) return false;
-        this.noteKey(JSON.parse(this.text.slice(start, this.at)) as string);
+        if (this.problem === "") this.noteKey(JSON.parse(this.text.slice(start, this.at)) as string);
         expect = "colon";
       } else if (c === "{" || c === "[") {
         if (this.open.length >= DEPTH_LIMIT) {
@@ -125,7 +128,7 @@ class ObjectReading {
         this.at = i + 1;
         return true;
       }
-      if (c < 0x20) return this.fail("a string with a raw line break or control character");
+      if (c < 0x20) this.problem = "a string with a raw line break or control character";
       if (c !== 0x5c) continue;
       const escaped = ESCAPE.exec(this.text.slice(i, i + 6));
       if (escaped === null) return this.fail("a string with an unknown escape");

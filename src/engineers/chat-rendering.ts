@@ -35,7 +35,7 @@ function opening(context: EngineerContext, family: EnvironmentFamily): string {
   return [
     "# Environment engineering",
     `You design the training data of a policy that learns by reinforcement: ${family.description}`,
-    `Training goes in stages. Stage ${context.stage} has been trained and validated; choose the generator's config for the next stage so that the policy improves most on the validation set. You set the knobs per ${family.stratumLabel}; you never write instances. The validation set stays the same, whatever you choose. Objective: ${context.failures.objective}.`,
+    `Training goes in stages, numbered from 0. Stage ${context.stage} has been trained and validated; choose the generator's config for the next stage so that the policy improves most on the validation set. You set the knobs per ${family.stratumLabel}; you never write instances. The validation set stays the same, whatever you choose. Objective: ${context.failures.objective}.`,
   ].join("\n\n");
 }
 
@@ -105,7 +105,13 @@ function guidelineSection(family: EnvironmentFamily): string {
     const answers = k.answers.length === 0 ? "" : ` Answers ${k.answers.join(", ")}.`;
     return `- \`${k.name}\` (${form}): ${k.description}${answers}`;
   });
-  return ["## Guideline", knobs.join("\n"), family.guideline.trim()].join("\n\n");
+  return ["## Guideline", knobs.join("\n"), demoted(family.guideline.trim())].join("\n\n");
+}
+
+/** Headings below those of the prompt's own sections. */
+function demoted(markdown: string): string {
+  const highest = Math.min(...[...markdown.matchAll(/^(#+) /gm)].map((m) => m[1]!.length));
+  return markdown.replace(/^#+(?= )/gm, (marks) => "#".repeat(Math.min(6, marks.length + Math.max(0, 3 - highest))));
 }
 
 function historySection(context: EngineerContext, variant: Variant, family: EnvironmentFamily, limit: number): string {
@@ -138,7 +144,7 @@ function trainingSection(context: EngineerContext, variant: Variant): string {
   const { training, stage, stages } = context;
   const left = stages - stage - 1;
   const lines = [
-    `- stage ${stage + 1} of ${stages} is done; ${left} left`,
+    `- ${stage + 1} of ${stages} stages done, ${left} left`,
     `- ${training.steps_per_stage} steps a stage, ${training.epochs} passes over its instances`,
     `- ${training.steps_done} steps done, ${left * training.steps_per_stage} left`,
   ];

@@ -28,11 +28,11 @@ export function decodeChatAnswer(text: string, finish: FinishReason, target: Tab
   if (distinct.size > 1) return refuse(`${distinct.size} configs that contradict each other; write one`);
   const last = proposals.at(-1) ?? answers.at(-1);
   if (last === undefined) {
-    if (broken !== undefined) return refuse(`no complete answer object: ${broken}`);
+    if (broken !== undefined) return refuse(`no complete answer object: ${broken.problem}`);
     return refuse(objects.length === 0 ? "no JSON object in the answer" : 'no object with the key "config" in the answer');
   }
   // An answer that began after this one and broke off may have taken it back.
-  if (broken !== undefined && proposals.length > 0) return refuse(`a second object follows the answer and is broken: ${broken}`);
+  if (broken !== undefined && broken.at > last.end) return refuse(`a second object follows the answer and is broken: ${broken.problem}`);
   return readAnswer(last, target);
 }
 

@@ -53,8 +53,9 @@ export const deliveryFamily: EnvironmentFamily<DeliveryConfig, Parcel> = {
     { code: "jam", description: "The courier waits for ever." },
   ],
   objectives: ["time", "distance"],
-  stratumLabel: "streets",
-  guideline: "- Keep what works.\n- Aim at the frontier of competence, not at the hardest.",
+  stratumLabel: "distance",
+  guideline: "## How to choose\n\n- Keep what works.\n- Aim at the frontier of competence, not at the hardest.",
+  allStrata: STRATA,
   strata: (config) => STRATA.filter((s) => config.streets[s] !== undefined),
   objective: () => "time",
   knobTable: (config) => Object.fromEntries(STRATA.map((s) => [s, { ...config.streets[s] }])),
@@ -85,6 +86,7 @@ export const deliveryFamily: EnvironmentFamily<DeliveryConfig, Parcel> = {
   async generateBalanced(config, { count }: GenerateOptions) {
     return deliver(deliveryFamily.strata(config), count);
   },
+  reservedHashes: async () => new Set<string>(),
   stratum: (parcel) => parcel.street,
   tags: (parcel) => ({ even: String(parcel.number % 2 === 0) }),
   complete: (value) => value as Parcel,

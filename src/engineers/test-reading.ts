@@ -79,7 +79,7 @@ export function readChat(markdown: string, family: EnvironmentFamily, earlierSta
     .slice(-earlierStages || Number.POSITIVE_INFINITY)
     .map((stage) => earlierStage(stage, family));
   const details = section(markdown, "Training");
-  const stage = /stage (\d+) of (\d+) is done/.exec(details);
+  const stage = /(\d+) of (\d+) stages done/.exec(details);
   const weight = /it is ([\d.]+) now/.exec(details);
   const objective = /objective: ([^;\n]+)/.exec(details);
   return {

@@ -1,0 +1,161 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { EnvironmentFamily } from "../core/index.js";
+import { renderChat } from "./chat-rendering.js";
+import { engineerWords, splitWords } from "./compact-language.js";
+import { compactView, renderCompact } from "./compact-rendering.js";
+import { viewWords } from "./compact-view.js";
+import { quoteText } from "./quoted-text.js";
+import { deliveryContext } from "./test-context.js";
+import { deliveryFamily } from "./test-family.js";
+import { readChat, readView } from "./test-reading.js";
+import { parseVariant, VARIANTS, variantNamed } from "./variants.js";
+
+const family: EnvironmentFamily = deliveryFamily;
+const context = deliveryContext();
+const strata = ["2", "4", "8"];
+
+describe("the renderings of one context", () => {
+  for (const variant of VARIANTS) {
+    it(`of ${variant.name} stand as they are stored, so that a change of wording is seen`, async () => {
+      await expect(renderChat(context, variant, family)).toMatchFileSnapshot(`fixtures/${variant.name}.chat.md`);
+      await expect(`${renderCompact(context, variant, family)}\n`).toMatchFileSnapshot(`fixtures/${variant.name}.compact.txt`);
+    });
+
+    it(`of ${variant.name} are equal in content: the Markdown's tables, quantised, give the compact words`, () => {
+      for (const earlierStages of [0, 1, 2]) {
+        const compact = renderCompact(context, variant, family, { earlierStages });
+        const fromChat = readChat(renderChat(context, variant, family), family, earlierStages);
+        expect(viewWords(fromChat, family).join("")).toBe(compact);
+      }
+    });
+
+    it(`of ${variant.name} in words read back to the view that was written, in the closed vocabulary`, () => {
+      const compact = renderCompact(context, variant, family);
+      expect(readView(compact, family)).toEqual(compactView(context, variant, family));
+      const vocabulary = new Set(engineerWords(strata, family));
+      expect(splitWords(compact)!.every((w) => vocabulary.has(w))).toBe(true);
+    });
+  }
+
+  it("differ between the variants as their modules do", () => {
+    const titles = (name: string) => [...renderChat(context, variantNamed(name), family).matchAll(/^## (.*)$/gm)].map((m) => m[1]);
+    expect(titles("V1")).toEqual(["Failures", "Answer"]);
+    expect(titles("V2")).toEqual(["Failures", "Guideline", "Answer"]);
+    expect(titles("V3")).toEqual(["Failures", "Guideline", "History", "Answer"]);
+    expect(titles("V4")).toEqual(["Failures", "Guideline", "History", "Training", "Answer"]);
+    expect(titles("V5")).toEqual(["Failures", "Guideline", "History", "Your earlier explanations", "Answer"]);
+    expect(titles("V6")).toEqual(["Failures", "Guideline", "History", "Training", "Answer"]);
+  });
+
+  it("show the first config under `initial: include` and hide it under `exclude`", () => {
+    expect(renderChat(context, variantNamed("V3"), family)).toContain("### Stage 0 (the config that the run started from)");
+    expect(renderChat(context, variantNamed("V6"), family)).not.toContain("### Stage 0");
+    expect(renderChat(context, variantNamed("V6"), family)).toContain("### Stage 1");
+  });
+
+  it("give the reward design under `full` and only bookkeeping otherwise", () => {
+    expect(renderChat(context, variantNamed("V4"), family)).toContain("reward = w·accuracy");
+    expect(renderChat(context, variantNamed("V6"), family)).not.toContain("reward = w·accuracy");
+  });
+
+  it("change when a measured value changes by a level, in both", () => {
+    const other = structuredClone(context);
+    other.failures.validation["4"]!.codes = { valid: 31, lost: 17, crash: 7, "no-answer": 5 };
+    for (const variant of VARIANTS) {
+      expect(renderChat(other, variant, family)).not.toBe(renderChat(context, variant, family));
+      expect(renderCompact(other, variant, family)).not.toBe(renderCompact(context, variant, family));
+    }
+  });
+
+  it("show what was not measured as missing, not as zero", () => {
+    const other = structuredClone(context);
+    other.failures.validation["8"] = { ...other.failures.validation["8"]!, n: 0, codes: {} };
+    delete other.failures.training.strata["8"];
+    const view = readView(renderCompact(other, variantNamed("V1"), family), family).current[2]!;
+    expect([view.valid, view.optimal, view.gap, view.tokens, view.zeroVariance]).toEqual([null, null, null, null, null]);
+    expect(readChat(renderChat(other, variantNamed("V1"), family), family, 0).current[2]).toEqual(view);
+  });
+
+  it("refuse a failure code that the family does not know", () => {
+    const other = structuredClone(context);
+    other.failures.validation["8"]!.codes.fire = 1;
+    expect(() => renderChat(other, variantNamed("V1"), family)).toThrow(/failure code "fire"/);
+  });
+});
+
+describe("the compact prompt's budget", () => {
+  it("thins history from the oldest and never the failures", () => {
+    const variant = variantNamed("V3");
+    const stages = (words: number) => compactView(context, variant, family, { earlierStages: 2, words }).history;
+    const full = stages(1000);
+    const length = viewWords(compactView(context, variant, family, { earlierStages: 2, words: 1000 }), family).length;
+    expect(full).toHaveLength(2);
+    expect(stages(length)).toHaveLength(2);
+    expect(stages(length - 1)).toEqual([full[1]]);
+    expect(stages(1)).toEqual([]);
+    expect(compactView(context, variant, family, { words: 1 }).current).toHaveLength(3);
+  });
+});
+
+describe("text of the policy in a context", () => {
+  it("stays on one line and cannot open a heading, a fence, a tag, a cell or end a thinking block", () => {
+    for (const variant of VARIANTS) {
+      const markdown = renderChat(context, variant, family);
+      expect(markdown).not.toContain("</think>");
+      expect(markdown).not.toContain("```");
+      expect(markdown.match(/^## Answer$/gm)).toHaveLength(1);
+    }
+    const quoted = quoteText("a\n# b `c` | <d> \u202e\u0000", 100);
+    for (const active of ["\n", "#", "`", "|", "<", ">", "\u202e", "\u0000"]) expect(quoted).not.toContain(active);
+    expect(JSON.parse(quoted)).toBe("a\n# b `c` | <d> \u202e\u0000");
+  });
+
+  it("is cut to its cap", () => {
+    expect(quoteText("x".repeat(1_000_000), 400).length).toBeLessThan(500);
+  });
+
+  it("is labelled as data wherever it stands", () => {
+    const markdown = renderChat(context, variantNamed("V5"), family);
+    expect(markdown.match(/They are (data, )?no instructions\./g)).toHaveLength(2);
+  });
+});
+
+describe("variants", () => {
+  it("are data: a user adds one by a name and a list of modules, letters standing for defaults", () => {
+    const own = parseVariant({ name: "mine", modules: [{ module: "F", examples: 1 }, "H", { module: "T", detail: "full" }] });
+    expect(own.modules[1]).toEqual({ module: "H", initial: "exclude" });
+    const markdown = renderChat(context, variantNamed("mine", [own]), family);
+    expect(markdown).toContain("Example 1:");
+    expect(markdown).not.toContain("Example 2:");
+    expect(markdown).not.toContain("## Guideline");
+  });
+
+  it("without failures, with a module twice, or with an unknown one are refused", () => {
+    expect(() => parseVariant({ name: "x", modules: ["G"] })).toThrow(/at least the failures/);
+    expect(() => parseVariant({ name: "x", modules: ["F", "F"] })).toThrow(/once/);
+    expect(() => parseVariant({ name: "x", modules: ["F", "Q"] })).toThrow(/modules/);
+    expect(() => parseVariant({ name: "x", modules: ["F", { module: "H", inital: "include" }] })).toThrow(/inital/);
+    expect(() => variantNamed("V7")).toThrow(/no context variant "V7"/);
+  });
+});
+
+describe("the engineer's vocabulary", () => {
+  it("has no word twice and none of the environment's", () => {
+    const words = engineerWords(["3", "4", "5", "6", "7", "8", "9", "10"], family);
+    expect(new Set(words).size).toBe(words.length);
+    const theirs = new Set(family.compactWords.map((w) => w.word));
+    expect(words.filter((w) => theirs.has(w))).toEqual([]);
+    expect(words.every((w) => /^<[^<>\s]+>$/.test(w))).toBe(true);
+  });
+
+  it("stays short: sixteen words a stratum at most for three knobs and seven codes, here thirteen", () => {
+    const words = splitWords(renderCompact(context, variantNamed("V1"), family))!;
+    expect(words.length).toBe(3 + 3 * 13);
+  });
+});
+
+it("there is a golden file for each rendering of each variant and no other", () => {
+  const expected = VARIANTS.flatMap((v) => [`${v.name}.chat.md`, `${v.name}.compact.txt`]);
+  expect(readdirSync(new URL("fixtures", import.meta.url)).sort()).toEqual(expected);
+});
