@@ -31,6 +31,7 @@ export function parameterInputs(g: GraphBuilder, config: Qwen3Config): Parameter
 
 /**
  * tokens [B·T] int32 (sequence after sequence, each padded to `length`), rows [M] int32 → states [M, d] after the final norm.
+ * `onKeysValues` is shown each layer's keys (rotated) and values, [B, KV, T, hd]: what a cache starts from.
  */
 export function decoder(
   g: GraphBuilder,
@@ -39,6 +40,7 @@ export function decoder(
   tokens: Value,
   rows: Value,
   length: number,
+  onKeysValues?: (layer: number, keys: Value, values: Value) => void,
 ): Value {
   const mask = causalMask(g, config, length);
   const parameter = (name: string) => parameters.get(name)!;
@@ -47,7 +49,9 @@ export function decoder(
   let stream = gatherRows(g, parameter("model.embed_tokens.weight"), tokens);
   for (let l = 0; l < config.num_hidden_layers; l++) {
     const layer = `model.layers.${l}.`;
-    let mixed = attention(g, config, parameters, layer, norm(stream, `${layer}input_layernorm.weight`), mask, length);
+    let mixed = attention(g, config, parameters, layer, norm(stream, `${layer}input_layernorm.weight`), mask, length, (k, v) =>
+      onKeysValues?.(l, k, v),
+    );
     if (l === config.num_hidden_layers - 1) {
       mixed = gatherRows(g, mixed, rows);
       stream = gatherRows(g, stream, rows);
@@ -69,24 +73,22 @@ function attention(
   x: Value,
   mask: Value,
   length: number,
+  onKeysValues: (keys: Value, values: Value) => void,
 ): Value {
   const { num_attention_heads: heads, num_key_value_heads: kvHeads, head_dim: hd, rope_theta: theta } = config;
   const qkv = linear(g, x, parameters.get(`${layer}self_attn.qkv_proj.weight`)!);
-  const [q, k, v] = split(g, qkv, [heads * hd, kvHeads * hd, kvHeads * hd]);
+  // One transposition for all three, before they are taken apart.
+  const perHead = transpose(g, reshape(g, qkv, ["B", length, heads + 2 * kvHeads, hd]), [0, 2, 1, 3]);
+  const [q, k, values] = split(g, perHead, [heads, kvHeads, kvHeads], 1);
+  const placed = (value: Value, normName: string, scale: number) =>
+    rotary(g, rmsNorm(g, value, parameters.get(`${layer}self_attn.${normName}.weight`)!, config.rms_norm_eps), theta, scale);
+  const queries = reshape(g, placed(q!, "q_norm", hd ** -0.5), ["B", kvHeads, (heads / kvHeads) * length, hd]);
+  const keys = placed(k!, "k_norm", 1);
+  onKeysValues(keys, values!);
 
-  const placed = (value: Value, count: number, normName: string, scale: number) => {
-    const perHead = reshape(g, value, ["heads", hd]);
-    const normal = rmsNorm(g, perHead, parameters.get(`${layer}self_attn.${normName}.weight`)!, config.rms_norm_eps);
-    const turned = rotary(g, reshape(g, normal, ["B", length, count * hd]), count, hd, theta, scale);
-    return transpose(g, reshape(g, turned, ["B", length, count, hd]), [0, 2, 1, 3]);
-  };
-  const queries = reshape(g, placed(q!, heads, "q_norm", hd ** -0.5), ["B", kvHeads, (heads / kvHeads) * length, hd]);
-  const keys = placed(k!, kvHeads, "k_norm", 1);
-  const values = transpose(g, reshape(g, v!, ["B", length, kvHeads, hd]), [0, 2, 1, 3]);
-
-  const mixed = attend(g, queries, keys, values, mask);
-  const perHead = reshape(g, mixed, ["B", heads, length, hd]);
-  return reshape(g, transpose(g, perHead, [0, 2, 1, 3]), ["N", heads * hd]);
+  const mixed = attend(g, queries, keys, values!, mask);
+  const byPosition = transpose(g, reshape(g, mixed, ["B", heads, length, hd]), [0, 2, 1, 3]);
+  return reshape(g, byPosition, ["N", heads * hd]);
 }
 
 /** softmax(q·kᵀ + mask)·v for q [B, KV, G·T, hd], k and v [B, KV, T, hd]; q carries the scale. */

@@ -15,7 +15,7 @@ const { config, threads } = workerData as WorkerSetup;
 const port = parentPort as MessagePort;
 const inputs = graphParameters(config);
 const { total } = parameterLayout(config);
-const sessions = new SessionCache({ intraOpNumThreads: threads });
+const sessions = new SessionCache({ intraOpNumThreads: threads, flushDenormals: true });
 let parameters: { readonly flat: Float32Array; readonly tensors: Record<string, Tensor> } | undefined;
 let sampler: Sampler | undefined;
 

@@ -53,8 +53,9 @@ const cases: Case[] = [
   { name: "sum", inputs: { x: [7] }, build: (g, v) => op.sum(g, op.multiply(g, v.x!, v.x!)) },
   { name: "gatedSilu", inputs: { gate: [3, 4], up: [3, 4] }, build: (g, v) => op.gatedSilu(g, v.gate!, v.up!) },
   { name: "rmsNorm", inputs: { x: [5, 6], w: [6] }, build: (g, v) => op.rmsNorm(g, v.x!, v.w!, 1e-6) },
+  { name: "rmsNorm of heads", inputs: { x: [2, 2, 3, 4], w: [4] }, build: (g, v) => op.rmsNorm(g, v.x!, v.w!, 1e-6) },
   { name: "rmsNorm with a large epsilon", inputs: { x: [5, 6], w: [6] }, build: (g, v) => op.rmsNorm(g, v.x!, v.w!, 0.5) },
-  { name: "rotary", inputs: { x: [2, 5, 12] }, build: (g, v) => op.rotary(g, v.x!, 3, 4, 100, 0.7) },
+  { name: "rotary", inputs: { x: [2, 3, 5, 4] }, build: (g, v) => op.rotary(g, v.x!, 100, 0.7) },
 ];
 
 /** Σ out ∘ weights for fixed random weights, so that every element of the output matters differently. */

@@ -85,11 +85,9 @@ export function transpose(g: GraphBuilder, x: Value, perm: readonly number[]): V
   return out;
 }
 
-/** Splits the last axis into parts of the given sizes. */
-export function split(g: GraphBuilder, x: Value, sizes: readonly number[]): Value[] {
-  const axis = x.shape.length - 1;
-  const leading = x.shape.slice(0, -1);
-  const shapes = sizes.map((size) => [...leading, size]);
+/** Splits `axis` (the last one by default) into parts of the given sizes. */
+export function split(g: GraphBuilder, x: Value, sizes: readonly number[], axis = x.shape.length - 1): Value[] {
+  const shapes = sizes.map((size) => x.shape.map((n, i) => (i === axis ? size : n)));
   const parts = g.node(
     "Split",
     [x, g.integers(sizes)],
@@ -252,7 +250,7 @@ export function gatedSilu(g: GraphBuilder, gate: Value, up: Value): Value {
 
 // --- normalisation and position -----------------------------------------------------------------------------------------------
 
-/** x [R, n] normalised to root mean square 1 along the last axis, times `weight` [n]. */
+/** x [..., n] normalised to root mean square 1 along the last axis, times `weight` [n]. */
 export function rmsNorm(g: GraphBuilder, x: Value, weight: Value, epsilon: number): Value {
   const n = x.shape.at(-1) as number;
   const column: Dimension[] = [...x.shape.slice(0, -1), 1];
@@ -274,7 +272,7 @@ export function rmsNorm(g: GraphBuilder, x: Value, weight: Value, epsilon: numbe
           const centred = emit(g, "Sub", [scaled, emit(g, "Mul", [normal, inner], x.shape)], x.shape);
           return emit(g, "Mul", [centred, inverse], x.shape);
         },
-        () => emit(g, "ReduceSum", [product, g.integers([0])], weight.shape, { keepdims: 0 }),
+        () => emit(g, "ReduceSum", [product, g.integers(x.shape.slice(1).map((_, i) => i))], weight.shape, { keepdims: 0 }),
       ];
     },
   });
@@ -301,16 +299,16 @@ export function rotaryTables(positions: number, headDim: number, theta: number, 
 }
 
 /**
- * Rotates the halves of each head of x [B, T, H·hd] by its position 0..T−1 (rotate_half convention), and scales by `scale`:
+ * Rotates the halves of each head of x [B, heads, T, hd] by its position 0..T−1 (rotate_half convention), and scales by `scale`:
  * the rotation is linear, so the scale of attention costs nothing here.
  */
-export function rotary(g: GraphBuilder, x: Value, heads: number, headDim: number, theta: number, scale = 1): Value {
-  const positions = x.shape[1] as number;
+export function rotary(g: GraphBuilder, x: Value, theta: number, scale = 1): Value {
+  const [positions, headDim] = x.shape.slice(2) as [number, number];
   const { cos, sin } = rotaryTables(positions, headDim, theta, scale);
   const start = g.integers([0]);
   const turn = (value: Value, sines: Float32Array) => {
     const tables = [g.constant(cos, [positions, headDim / 2]), g.constant(sines, [positions, headDim / 2])];
-    return emit(g, "RotaryEmbedding", [value, start, ...tables], x.shape, { num_heads: heads, interleaved: 0 }, MICROSOFT);
+    return emit(g, "RotaryEmbedding", [value, start, ...tables], x.shape, { interleaved: 0 }, MICROSOFT);
   };
   const out = turn(x, sin);
   g.record({

@@ -93,7 +93,7 @@ function evaluate(node: GraphNode, inputs: Array64[]): Array64[] {
     case "SimplifiedLayerNormalization":
       return [rows(a, (row) => normRow(row, b.data, (attributes.epsilon as { float: number }).float))];
     case "RotaryEmbedding":
-      return [rotary(a, inputs[2]!, inputs[3]!, attributes.num_heads as number)];
+      return [rotary(a, inputs[2]!, inputs[3]!)];
     case "Gather":
       return [gather(a, b)];
     case "ScatterND":
@@ -229,16 +229,13 @@ function normRow(row: Float64Array, weight: Float64Array, epsilon: number): Floa
   return row.map((x, i) => x * inverse * weight[i]!);
 }
 
-/** [B, T, heads·hd], halves of each head turned by the tables' row t. */
-function rotary(x: Array64, cos: Array64, sin: Array64, heads: number): Array64 {
-  const [, time, width] = x.shape as [number, number, number];
-  const hd = width / heads;
-  const half = hd / 2;
+/** [B, heads, T, hd], halves of each head turned by the tables' row t. */
+function rotary(x: Array64, cos: Array64, sin: Array64): Array64 {
+  const half = x.shape[3]! / 2;
   const out = new Float64Array(x.data.length);
-  each(x.shape, ([, t, place], flat) => {
-    const i = place! % hd;
-    const [c, s] = [cos.data[(t! % time) * half + (i % half)]!, sin.data[(t! % time) * half + (i % half)]!];
-    out[flat] = i < half ? x.data[flat]! * c - x.data[flat + half]! * s : x.data[flat]! * c + x.data[flat - half]! * s;
+  each(x.shape, ([, , t, i], flat) => {
+    const [c, s] = [cos.data[t! * half + (i! % half)]!, sin.data[t! * half + (i! % half)]!];
+    out[flat] = i! < half ? x.data[flat]! * c - x.data[flat + half]! * s : x.data[flat]! * c + x.data[flat - half]! * s;
   });
   return array64(x.shape, out);
 }
