@@ -34,7 +34,7 @@ export function renderChat(context: EngineerContext, variant: Variant, family: E
 function opening(context: EngineerContext, family: EnvironmentFamily): string {
   return [
     "# Environment engineering",
-    `You design the training data of a policy that learns by reinforcement: ${family.description}`,
+    `You design the training data of a policy that learns by reinforcement. Its task: ${family.description}`,
     `Training goes in stages, numbered from 0. Stage ${context.stage} has been trained and validated; choose the generator's config for the next stage so that the policy improves most on the validation set. You set the knobs per ${family.stratumLabel}; you never write instances. The validation set stays the same, whatever you choose. Objective: ${context.failures.objective}.`,
   ].join("\n\n");
 }

@@ -21,11 +21,11 @@ const fog = (now: number, lost: number, valid: number | null = 5) =>
   choose(view("2", valid, { lost, crash: 10 - lost }, { fog: now }))["2"]!.fog;
 
 describe("the rule", () => {
-  it("gives the largest share to the stratum nearest to half success and none less than one level", () => {
+  it("gives shares by p(1 - p), the largest near half success and none less than one level", () => {
     const table = choose(view("2", 10, {}, {}), view("4", 6, {}, {}), view("8", 0, {}, {}));
     expect(["2", "4", "8"].map((s) => table[s]!.load)).toEqual([1, 10, 1]);
     const skewed = choose(view("2", 9, {}, {}), view("4", 3, {}, {}));
-    expect([skewed["2"]!.load, skewed["4"]!.load]).toEqual([4, 10]);
+    expect([skewed["2"]!.load, skewed["4"]!.load]).toEqual([4, 8]);
   });
 
   it("raises a ratio toward a target that grows with the share of failures that call for it", () => {

@@ -20,26 +20,22 @@ const GREATEST_TARGET = 8;
 const STEP_UP = 3;
 const STEP_DOWN = 1;
 const LEAST_SHARE = 1;
+/** p(1 − p) at a half, in hundredths: the share level 10. */
+const GREATEST_VARIANCE = 25;
 
-/** The rule's choice: every knob of every stratum of the view, as levels. */
+/** The rule's choice: every knob of every stratum of the view, as levels. Each stratum is judged by itself. */
 export function ruleTable(view: Pick<CompactView, "current">, family: Pick<EnvironmentFamily, "knobs">): LevelTable {
-  const most = Math.max(1, ...view.current.map((s) => learnability(s.valid)));
   return Object.fromEntries(
     view.current.map((s) => [
       s.stratum,
-      Object.fromEntries(family.knobs.map((knob) => [knob.name, knob.kind === "share" ? shareLevel(s, knob, most) : ratioLevel(s, knob)])),
+      Object.fromEntries(family.knobs.map((knob) => [knob.name, knob.kind === "share" ? shareLevel(s, knob) : ratioLevel(s, knob)])),
     ]),
   );
 }
 
-/** 0 to 25: p(1 − p) in hundredths. */
-function learnability(valid: Level | null): number {
-  return valid === null ? 0 : valid * (10 - valid);
-}
-
-function shareLevel(s: StratumView, knob: KnobSpec, most: number): Level {
-  if (s.valid === null) return Math.max(LEAST_SHARE, s.knobs[knob.name] ?? 0);
-  return Math.max(LEAST_SHARE, Math.round((10 * learnability(s.valid)) / most));
+function shareLevel({ valid, knobs }: StratumView, knob: KnobSpec): Level {
+  const level = valid === null ? (knobs[knob.name] ?? 0) : Math.round((10 * valid * (10 - valid)) / GREATEST_VARIANCE);
+  return Math.max(LEAST_SHARE, level);
 }
 
 function ratioLevel(s: StratumView, knob: KnobSpec): Level {

@@ -38,7 +38,7 @@ export function deliveryConfig(fog = 0.3, traffic = 0.1): DeliveryConfig {
 
 export const deliveryFamily: EnvironmentFamily<DeliveryConfig, Parcel> = {
   name: "delivery",
-  description: "a courier brings parcels through a town.",
+  description: "A courier brings parcels through a town.",
   configSchema,
   instanceSchema: instanceBaseSchema.extend({ street: z.string(), number: z.number() }) as unknown as z.ZodType<Parcel>,
   knobs: [
