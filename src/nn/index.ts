@@ -1,6 +1,11 @@
 export * from "./adamw.js";
+export * from "./checkpoint.js";
 export * from "./engine.js";
+export * from "./grammar.js";
 export type { LossSpec, TrainingSequence } from "./micro-batch.js";
 export * from "./muon.js";
 export * from "./optimiser.js";
 export * from "./qwen3-config.js";
+export * from "./safetensors.js";
+export type { SampleRequest, SampleResult } from "./sampler.js";
+export * from "./tokenizer.js";
