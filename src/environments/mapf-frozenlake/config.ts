@@ -53,7 +53,8 @@ export const KNOBS: readonly KnobSpec[] = [
 
 const ratio = z.number().nonnegative();
 const sizeSchema = z.strictObject({ data_ratio: ratio, hole_ratio: ratio, wait_ratio: ratio });
-const sizeKeys = Array.from({ length: MAX_SIZE - MIN_SIZE + 1 }, (_, i) => String(MIN_SIZE + i));
+/** Every map size a config can name. */
+export const SIZE_KEYS: readonly string[] = Array.from({ length: MAX_SIZE - MIN_SIZE + 1 }, (_, i) => String(MIN_SIZE + i));
 
 export const configSchema: z.ZodType<MapfConfig> = z.strictObject({
   agents: z
@@ -62,7 +63,7 @@ export const configSchema: z.ZodType<MapfConfig> = z.strictObject({
     .refine((counts) => new Set(counts).size === counts.length, "an agent count is given twice"),
   objective: z.enum(OBJECTIVES).default("makespan"),
   sizes: z
-    .strictObject(Object.fromEntries(sizeKeys.map((key) => [key, sizeSchema.optional()])))
+    .strictObject(Object.fromEntries(SIZE_KEYS.map((key) => [key, sizeSchema.optional()])))
     .transform((sizes) => Object.fromEntries(Object.entries(sizes).filter(([, knobs]) => knobs !== undefined)) as Record<string, SizeKnobs>)
     .refine(
       (sizes) => Object.values(sizes).some((knobs) => knobs.data_ratio > 0),

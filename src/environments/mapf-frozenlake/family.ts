@@ -1,7 +1,7 @@
 /** MAPF-FrozenLake as an environment family: the one object through which the loop meets this testbed. */
 import type { EnvironmentFamily } from "../../core/index.js";
 import { completeInstance } from "./complete.js";
-import { configSchema, KNOBS, knobTable, type MapfConfig, normalise, randomConfig, sizesOf, withKnobs } from "./config.js";
+import { configSchema, KNOBS, knobTable, type MapfConfig, normalise, randomConfig, SIZE_KEYS, sizesOf, withKnobs } from "./config.js";
 import { demonstrate } from "./demonstrate.js";
 import { infeasible, nearestFeasible } from "./feasibility.js";
 import { generateBalanced, generateTraining } from "./generate.js";
@@ -22,6 +22,7 @@ export const mapfFrozenLake: EnvironmentFamily<MapfConfig, Instance> = {
   stratumLabel: "size",
   guideline,
 
+  allStrata: SIZE_KEYS,
   strata: sizesOf,
   objective: (config) => config.objective,
   knobTable,
@@ -32,6 +33,7 @@ export const mapfFrozenLake: EnvironmentFamily<MapfConfig, Instance> = {
 
   generate: generateTraining,
   generateBalanced,
+  reservedHashes: async () => (await import("./benchmark-hashes.js")).reservedHashes(),
 
   stratum: (instance) => String(instance.size),
   tags: (instance) => ({

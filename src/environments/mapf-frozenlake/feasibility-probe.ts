@@ -11,7 +11,9 @@ import type { Slot } from "./quota.js";
 const PROBE_DRAWS = 2_000;
 
 export function refusal(slot: Slot, { kind, drawn, accepted }: Unfillable): InfeasibleError {
-  const what = `${slot.size}x${slot.size} boards with ${slot.agents} agents, ${slot.holes[0]} holes and ${WORDS[slot.want]}`;
+  const [low, high] = slot.holes;
+  const holes = low === high ? `${low}` : `${low} to ${high}`;
+  const what = `${slot.size}x${slot.size} boards with ${slot.agents} agents, ${holes} holes and ${WORDS[slot.want]}`;
   if (kind === "exhausted") {
     return new InfeasibleError({
       message: `the space of ${what} is exhausted: ${accepted} new ones found in ${drawn} candidates, every further one is in this set or excluded`,

@@ -123,7 +123,8 @@ function realised(own: Instance[], total: number): Record<string, number> {
   if (own.length === 0) return { data_ratio: 0 };
   return {
     data_ratio: own.length / total,
-    hole_ratio: mean(({ holes, size }) => holes.length / size ** 2),
+    // All of one size, so this is the mean of the boards' ratios, without its rounding.
+    hole_ratio: mean(({ holes }) => holes.length) / own[0]!.size ** 2,
     wait_ratio: mean(({ wait_required }) => Number(wait_required)),
     conflict_ratio: mean(({ conflict }) => Number(conflict)),
     agents: mean(({ agents }) => agents.length),

@@ -1,0 +1,3 @@
+export function reservedHashes(): ReadonlySet<string> {
+  return new Set();
+}

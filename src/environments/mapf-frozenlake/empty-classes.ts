@@ -1,0 +1,1 @@
+export const EMPTY_CLASSES: Readonly<Record<string, "wait" | "no-wait" | "both">> = {};

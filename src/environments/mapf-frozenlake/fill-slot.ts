@@ -1,0 +1,81 @@
+/**
+ * Fills one slot: draws candidates from the slot's own random stream until one is what the slot asks for. What it returns depends on the
+ * slot and the stream alone, so any worker may do it. Gives up after MAX_DRAWS candidates; it never loops.
+ */
+import type { Random } from "../../core/index.js";
+import { DrawnBoard } from "./draw-board.js";
+import type { Slot, Want } from "./quota.js";
+import { Solver } from "./solve/index.js";
+
+/** A class that turns up less than about once in ten thousand candidates is refused rather than waited for. */
+export const MAX_DRAWS = 50_000;
+
+/** Nodes a candidate may cost the solver before it is dropped (and counted). */
+const NODE_BUDGET = 200_000;
+
+/** A board that fills a slot, in cell numbers row·size + column, and what is certified about it. */
+export interface Filling {
+  holes: number[];
+  starts: number[];
+  goals: number[];
+  sum_of_costs: number;
+  makespan: number;
+  sum_of_shortest: number;
+  wait_required: boolean;
+}
+
+/** Why candidates were dropped, by reason; `drawn` counts them all. */
+export type Tally = Record<string, number>;
+
+export interface FillResult {
+  filling: Filling | undefined;
+  drawn: number;
+}
+
+export function count(tally: Tally, key: string): void {
+  tally[key] = (tally[key] ?? 0) + 1;
+}
+
+export class SlotFiller {
+  private readonly board = new DrawnBoard();
+  private readonly solver = new Solver();
+
+  fill(slot: Slot, random: Random, tally: Tally, maxDraws = MAX_DRAWS): FillResult {
+    const [low, high] = slot.holes;
+    for (let drawn = 1; drawn <= maxDraws; drawn++) {
+      count(tally, "drawn");
+      const holes = low === high ? low : random.between(low, high);
+      if (!this.board.draw(slot.size, holes, slot.agents, random)) {
+        count(tally, "no_room");
+        continue;
+      }
+      const filling = this.judge(slot.want, tally);
+      if (filling !== undefined) return { filling, drawn };
+    }
+    return { filling: undefined, drawn: maxDraws };
+  }
+
+  private judge(want: Want, tally: Tally): Filling | undefined {
+    const { size, agents, isHole, starts, goals, holes, holeCount } = this.board;
+    const certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, { budget: NODE_BUDGET });
+    if (certificate.status !== "solved") {
+      count(tally, certificate.status === "unsolvable" ? "unsolvable" : "budget_exhausted");
+      return undefined;
+    }
+    const { optimum, conflict, wait_required } = certificate;
+    const fits = want === "wait" ? wait_required : want === "no-wait" ? !wait_required : (want === "conflict") === conflict;
+    if (!fits) {
+      count(tally, `not_${want}`);
+      return undefined;
+    }
+    return {
+      holes: Array.from(holes.subarray(0, holeCount)),
+      starts: Array.from(starts.subarray(0, agents)),
+      goals: Array.from(goals.subarray(0, agents)),
+      sum_of_costs: optimum.sum_of_costs,
+      makespan: optimum.makespan,
+      sum_of_shortest: optimum.sum_of_shortest,
+      wait_required,
+    };
+  }
+}
