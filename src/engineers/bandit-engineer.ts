@@ -6,7 +6,7 @@
  * chosen for every batch. Deviations: the bandit acts once a stage and sets shares instead of drawing arms; an arm's r comes from the stage's
  * training summary, as the share of its groups with variance times 2·√(p(1 − p)) of its training valid rate, which is the mean absolute
  * advantage under normalisation when rewards are valid or not; an arm that was not trained on keeps its value. Values are replayed from the
- * history each time, so nothing has to be saved.
+ * history each time, so nothing has to be saved. The defaults of α and τ are this project's.
  */
 import type { TrainingSummary } from "../core/index.js";
 import { computingEngineer, type Engineer } from "./engineer.js";

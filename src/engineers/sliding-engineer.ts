@@ -4,7 +4,7 @@
  *
  * Source: RLVE (arXiv 2511.07317), one range for each environment, moved when the success rate at its upper end over enough rollouts passes
  * a threshold. Deviations: success is the valid rate on the validation set, checked once a stage, so the range may move by several strata
- * at once. The range is replayed from the history each time, so nothing has to be saved.
+ * at once. The range is replayed from the history each time, so nothing has to be saved. The defaults are this project's.
  */
 import { computingEngineer, type Engineer } from "./engineer.js";
 import { validRates, withShares } from "./shares.js";
