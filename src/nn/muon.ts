@@ -5,6 +5,7 @@
  * Scale rule: the update of a matrix [out, in] is multiplied by √max(1, out/in). Everything is float32 (the original iterates in bfloat16).
  * The iterations run as a small ONNX graph on all matrices of one shape at once; a matrix and its transpose share a graph.
  */
+import { availableParallelism } from "node:os";
 import { AdamW, type AdamWOptions, isHiddenMatrix } from "./adamw.js";
 import { GraphBuilder, type Value } from "./graph/builder.js";
 import { emit, matmul, swapLast } from "./graph/operators.js";
@@ -68,6 +69,11 @@ export class Muon implements Optimiser {
         session: await Session.create(
           `newton-schulz ${stack.specs.length}×${stack.rows}×${stack.columns}`,
           newtonSchulzGraph(stack).build(),
+          {
+            // No more threads than matrices: then each product is done by one thread, and its bits do not depend on their number.
+            intraOpNumThreads: Math.min(stack.specs.length, availableParallelism(), 4),
+            spin: false,
+          },
         ),
       })),
     );
@@ -83,19 +89,15 @@ export class Muon implements Optimiser {
     const rate = lr * options.scale;
     for (const [s, stack] of this.stacks.entries()) {
       const buffer = this.momenta[s]!;
-      const update = new Float32Array(buffer.length);
-      visit(stack, (i, j) => {
-        const g = gradient[i]! * factor;
-        const m = momentum * buffer[j]! + (1 - momentum) * g;
-        buffer[j] = m;
-        update[j] = (1 - momentum) * g + momentum * m;
-      });
+      const update = stacked(stack, gradient);
+      for (let i = 0; i < update.length; i++) {
+        const g = update[i]! * factor;
+        const m = momentum * buffer[i]! + (1 - momentum) * g;
+        buffer[i] = m;
+        update[i] = (1 - momentum) * g + momentum * m;
+      }
       const { y } = await stack.session.run({ x: floats(update, [stack.specs.length, stack.rows, stack.columns]) });
-      const orthogonal = y!.data as Float32Array;
-      const keep = 1 - rate * weightDecay;
-      visit(stack, (i, j, spec) => {
-        next[i] = keep * next[i]! - rate * Math.sqrt(Math.max(1, spec.shape[0]! / spec.shape[1]!)) * orthogonal[j]!;
-      });
+      subtractStacked(stack, next, y!.data as Float32Array, 1 - rate * weightDecay, rate);
     }
     return { parameters: next, gradNorm: norm };
   }
@@ -139,18 +141,41 @@ function stacksOf(config: Qwen3Config): Stack[] {
   return [...stacks.values()];
 }
 
-/** Calls `f` with the place in the flat parameters and the place in the stack of every element. */
-function visit(stack: Stack, f: (flat: number, stacked: number, spec: ParameterSpec) => void): void {
+/** The stack's matrices out of a flat buffer, [specs, rows, columns]. */
+function stacked(stack: Stack, flat: Float32Array): Float32Array {
   const { rows, columns } = stack;
+  const size = rows * columns;
+  const out = new Float32Array(stack.specs.length * size);
   stack.specs.forEach((spec, n) => {
-    const base = n * rows * columns;
-    const transposed = spec.shape[0]! > spec.shape[1]!;
-    for (let r = 0; r < rows; r++) {
-      for (let c = 0; c < columns; c++) {
-        f(spec.offset + (transposed ? c * rows + r : r * columns + c), base + r * columns + c, spec);
-      }
-    }
+    const part = flat.subarray(spec.offset, spec.offset + size);
+    if (spec.shape[0] === rows) out.set(part, n * size);
+    else transposeInto(out.subarray(n * size, (n + 1) * size), part, columns, rows);
   });
+  return out;
+}
+
+/** flat ← keep·flat − rate·√max(1, out/in)·update, for each matrix of the stack. */
+function subtractStacked(stack: Stack, flat: Float32Array, update: Float32Array, keep: number, rate: number): void {
+  const { rows, columns } = stack;
+  const size = rows * columns;
+  const straight = new Float32Array(size);
+  stack.specs.forEach((spec, n) => {
+    let part = update.subarray(n * size, (n + 1) * size);
+    if (spec.shape[0] !== rows) {
+      transposeInto(straight, part, rows, columns);
+      part = straight;
+    }
+    const scaledRate = rate * Math.sqrt(Math.max(1, spec.shape[0]! / spec.shape[1]!));
+    const target = flat.subarray(spec.offset, spec.offset + size);
+    for (let i = 0; i < size; i++) target[i] = keep * target[i]! - scaledRate * part[i]!;
+  });
+}
+
+/** `from` [rows, columns] → `to` [columns, rows]. */
+function transposeInto(to: Float32Array, from: Float32Array, rows: number, columns: number): void {
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) to[c * rows + r] = from[r * columns + c]!;
+  }
 }
 
 /** X ← X/‖X‖; five times A = XXᵀ, X ← aX + (bA + cA²)X, on a stack [n, rows, columns]. */

@@ -17,6 +17,8 @@ export interface SessionOptions {
    * them take many times as long. For threads of our own, not for the main thread.
    */
   readonly flushDenormals?: boolean;
+  /** Whether idle threads of the session wait busily for its next operator. Default true. */
+  readonly spin?: boolean;
 }
 
 export class Session {
@@ -35,7 +37,12 @@ export class Session {
         executionMode: "sequential",
         graphOptimizationLevel: "all",
         logSeverityLevel: 3,
-        extra: { session: { set_denormal_as_zero: options.flushDenormals === true ? "1" : "0" } },
+        extra: {
+          session: {
+            set_denormal_as_zero: options.flushDenormals === true ? "1" : "0",
+            intra_op: { allow_spinning: options.spin === false ? "0" : "1" },
+          },
+        },
       });
       return new Session(key, session);
     } catch (cause) {
