@@ -2,6 +2,8 @@
  * A stage's files → the engineer's context, and the engineer that a recipe names. Apart from the loop, so that any stored stage can be
  * asked again with another engineer or variant, without training.
  */
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
 import {
   ConfigError,
   type EngineerOptions,
@@ -9,6 +11,7 @@ import {
   failureSummarySchema,
   type InstanceBase,
   type Policy,
+  parseWith,
   proposalSchema,
   type Recipe,
   SCHEMA_VERSION,
@@ -80,7 +83,11 @@ export interface EngineerPolicies {
 }
 
 /** @throws {ConfigError} an engineer that lacks what it needs. */
-export async function engineerFor(options: EngineerOptions, policies: EngineerPolicies): Promise<Engineer> {
+export async function engineerFor(
+  options: EngineerOptions,
+  family: EnvironmentFamily<unknown, InstanceBase>,
+  policies: EngineerPolicies,
+): Promise<Engineer> {
   if (isModelEngineer(options.name)) {
     if (options.name === "self") return createEngineer("self", { policy: await policies.self() });
     if (options.name === "base") return createEngineer("base", { policy: await policies.base() });
@@ -92,6 +99,10 @@ export async function engineerFor(options: EngineerOptions, policies: EngineerPo
     });
   }
   if (options.name === "replay") return createEngineer("replay", { proposals: await proposalsOf(options.from!) });
+  if (options.name === "fixed" && options.from !== undefined) {
+    const config = parseWith(family.configSchema, parse(await readFile(options.from, "utf8")), options.from);
+    return createEngineer("fixed", { fixed: family.knobTable(config) });
+  }
   return createEngineer(options.name);
 }
 

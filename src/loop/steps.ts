@@ -262,7 +262,7 @@ export async function propose<I extends InstanceBase>(bench: Workbench<I>, stage
   const proposal = await inPhase(bench, stage, "propose", async () => {
     const context = await contextOfStage(folder, stage, family);
     const policy = (name: string, parameters: Float32Array) => new EmbeddedPolicy(name, bench.engine, bench.base.tokenizer, parameters);
-    const engineer = await engineerFor(recipe.engineer, {
+    const engineer = await engineerFor(recipe.engineer, family, {
       self: async () => policy("self", (await readCheckpoint(await folder.verified(stage, "checkpoint"))).parameters),
       base: async () => policy("base", bench.base.parameters),
     });
