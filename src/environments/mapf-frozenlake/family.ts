@@ -33,7 +33,7 @@ export const mapfFrozenLake: EnvironmentFamily<MapfConfig, Instance> = {
 
   generate: generateTraining,
   generateBalanced,
-  reservedHashes: async () => (await import("./benchmark-hashes.js")).reservedHashes(),
+  reservedHashes: async () => (await import("./benchmark.js")).reservedHashes(),
 
   stratum: (instance) => String(instance.size),
   tags: (instance) => ({

@@ -32,7 +32,7 @@ export async function generateTraining(given: MapfConfig, options: GenerateOptio
   const slots = trainingSlots(config, options.count);
   const { filled, tally } = await fillSlots(slots, { ...fillOptions(options), refuse: refusal });
   const requested = (size: string) => ({ ...config.sizes[size]! });
-  return finish(filled, tally, options, sizesOf(config), requested);
+  return describeSet(filled, tally, options, sizesOf(config), requested);
 }
 
 /**
@@ -59,10 +59,10 @@ export async function generateBalanced(given: MapfConfig, options: GenerateOptio
   const parts = sizesOf(config).length;
   const conflict_ratio = config.agents.includes(1) ? (0.5 * (config.agents.length - 1)) / config.agents.length : 0.5;
   const requested = () => ({ data_ratio: 1 / parts, hole_ratio: (BALANCED_HOLES[0] + BALANCED_HOLES[1]) / 2, conflict_ratio });
-  return finish(filled, { ...tally, ...extra }, options, sizesOf(config), requested);
+  return describeSet(filled, { ...tally, ...extra }, options, sizesOf(config), requested);
 }
 
-function fillOptions(options: GenerateOptions) {
+export function fillOptions(options: GenerateOptions) {
   return {
     seed: options.seed,
     exclude: options.exclude ?? new Set<string>(),
@@ -72,7 +72,8 @@ function fillOptions(options: GenerateOptions) {
   };
 }
 
-function finish(
+/** Order, ids and manifest of a filled set. `requested` gives the knobs of a size as they were asked for. */
+export function describeSet(
   filled: FilledSlot[],
   tally: Tally,
   options: GenerateOptions,

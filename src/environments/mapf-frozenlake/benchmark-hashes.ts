@@ -1,3 +1,0 @@
-export function reservedHashes(): ReadonlySet<string> {
-  return new Set();
-}
