@@ -8,7 +8,7 @@ import type { MicroBatchResult, ReplyMessage, TaskKind, TaskMessage, Tasks, Work
 import { floats, integers, parameterTensors, SessionCache, type Tensor } from "./graph/session.js";
 import type { MicroBatch } from "./micro-batch.js";
 import { graphParameters, parameterLayout } from "./qwen3-config.js";
-import type { Sampler } from "./sampler.js";
+import { Sampler } from "./sampler.js";
 import { gradientName, trainingGraph } from "./training-graph.js";
 
 const { config, threads } = workerData as WorkerSetup;
@@ -17,21 +17,11 @@ const inputs = graphParameters(config);
 const { total } = parameterLayout(config);
 const sessions = new SessionCache({ intraOpNumThreads: threads, flushDenormals: true });
 let parameters: { readonly flat: Float32Array; readonly tensors: Record<string, Tensor> } | undefined;
-let sampler: Sampler | undefined;
+const sampler = new Sampler(config, sessions);
 
 function current() {
   if (parameters === undefined) throw new EngineError({ message: "the engine has no parameters yet", remedy: "call setParameters first" });
   return parameters;
-}
-
-/** Made on first use: an engine that only trains needs none. */
-async function currentSampler(): Promise<Sampler> {
-  if (sampler === undefined) {
-    const { Sampler } = await import("./sampler.js");
-    sampler = new Sampler(config, sessions);
-    sampler.setParameters(current().flat);
-  }
-  return sampler;
 }
 
 async function runMicroBatch(batch: MicroBatch): Promise<MicroBatchResult> {
@@ -69,13 +59,14 @@ async function perform(message: TaskMessage): Promise<Tasks[TaskKind]["reply"]> 
     case "parameters": {
       const flat = message.request as Float32Array;
       parameters = { flat, tensors: parameterTensors(inputs, flat) };
-      sampler?.setParameters(flat);
+      sampler.setParameters(flat);
       return null;
     }
     case "microBatch":
       return runMicroBatch(message.request as MicroBatch);
     case "sample":
-      return (await currentSampler()).sample(message.request as Tasks["sample"]["request"]);
+      current();
+      return sampler.sample(message.request as Tasks["sample"]["request"]);
   }
 }
 

@@ -99,6 +99,30 @@ describe("one worker and three", () => {
     expect(parameters).toEqual(before);
   });
 
+  test("sample the same tokens, with the log-probabilities that the training graph gives them", async () => {
+    const requests = sequences("sample").map((s, index) => ({
+      prompt: s.tokens.slice(0, s.promptLength),
+      seed: "sampling",
+      index,
+      maxNewTokens: 12,
+      temperature: 0.8,
+      stopTokens: [3],
+    }));
+    const [one, three] = await Promise.all(engines.map((engine) => engine.sample(requests)));
+    expect(one).toEqual(three);
+    const completed = one!.map((r, i) => ({
+      tokens: Int32Array.from([...requests[i]!.prompt, ...r.tokens]),
+      promptLength: requests[i]!.prompt.length,
+      weights: new Float32Array(r.tokens.length),
+    }));
+    const logProbs = await engines[1]!.logProbs(completed, 1 / 0.8);
+    one!.forEach((r, i) => {
+      r.logProbs.forEach((x, t) => {
+        expect(Math.abs(x - logProbs[i]![t]!)).toBeLessThan(2e-5);
+      });
+    });
+  });
+
   test("keep the main thread free while they work", async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
@@ -155,6 +179,15 @@ describe("failures", () => {
   test("An engine without parameters says so.", async () => {
     const engine = await Engine.start({ config, workers: 1 });
     await expect(engine.logProbs(sequences("none").slice(0, 1))).rejects.toThrow(/no parameters/);
+    await engine.close();
+  });
+
+  test("A sampling request that cannot fit is the caller's mistake, also when a worker finds it.", async () => {
+    const engine = await Engine.start({ config, workers: 1 });
+    const request = { prompt: Int32Array.of(1), seed: "s", index: 0, maxNewTokens: 96, temperature: 1, stopTokens: [] };
+    await expect(engine.sample([request])).rejects.toThrow(/no parameters/);
+    await engine.setParameters(parameters);
+    await expect(engine.sample([request])).rejects.toThrow(InputError);
     await engine.close();
   });
 

@@ -3,7 +3,7 @@
  * here. A worker that dies fails everything that is waiting, and everything asked later: nothing hangs.
  */
 import type { Worker } from "node:worker_threads";
-import { EngineError } from "../core/index.js";
+import { EngineError, InputError } from "../core/index.js";
 import type { ReplyMessage, TaskKind, Tasks, WorkerSetup } from "./engine-protocol.js";
 import { startEngineWorker } from "./worker-entry.js";
 
@@ -14,7 +14,7 @@ interface Waiting {
   readonly request: unknown;
   readonly transfer: ArrayBuffer[];
   readonly resolve: (reply: never) => void;
-  readonly reject: (error: EngineError) => void;
+  readonly reject: (error: EngineError | InputError) => void;
 }
 
 interface Member {
@@ -93,7 +93,7 @@ export class WorkerPool {
     const task = member.running.get(message.id);
     if (task === undefined) return;
     member.running.delete(message.id);
-    if ("error" in message) task.reject(new EngineError({ message: message.error.message, value: message.error.name }));
+    if ("error" in message) task.reject(failureOf(message.error));
     else task.resolve(message.reply as never);
     this.dispatch();
   }
@@ -111,4 +111,9 @@ export class WorkerPool {
     }
     for (const task of waiting) task.reject(error);
   }
+}
+
+/** A caller's mistake that only the worker could see stays the caller's mistake. */
+function failureOf({ name, message }: { name: string; message: string }): EngineError | InputError {
+  return name === "InputError" ? new InputError({ message }) : new EngineError({ message, value: name });
 }
