@@ -109,6 +109,12 @@ export const validationOptionsSchema = z.strictObject({
 });
 export type ValidationOptions = z.infer<typeof validationOptionsSchema>;
 
+/** A second balanced set that no engineer sees: base and last checkpoint are compared on it when the run ends. */
+export const heldOutOptionsSchema = z.strictObject({
+  count: z.int().nonnegative().default(0).describe("Instances in the held-out set; 0: none."),
+  seed: z.int().nonnegative().default(0).describe("Seed of the held-out set, apart from the run's."),
+});
+
 /** One sub-task of base training; see `pretrain`. */
 export const pretrainOptionsSchema = z.strictObject({
   steps: z.int().positive().default(3600).describe("Steps of base training."),
@@ -152,6 +158,7 @@ export const recipeSchema = z.strictObject({
   config: z.unknown().describe("Config of the environment family: strata and knobs."),
   base: z.string().describe("Checkpoint folder the first stage starts from; relative to the recipe's file."),
   validation: validationOptionsSchema.prefault({}),
+  held_out: heldOutOptionsSchema.prefault({}),
   reward: rewardOptionsSchema.prefault({}),
   trainer: trainerOptionsSchema.prefault({ kind: "embedded" }),
   engineer: engineerOptionsSchema.prefault({}),

@@ -7,7 +7,17 @@
  * all there is to resuming. Random streams are named by stage and purpose, so a resumed run writes the bytes of an uninterrupted one.
  */
 import type { InstanceBase } from "../core/index.js";
-import { diagnose, evaluateBase, evaluateStage, generateStage, makeValidationSet, propose, settleConfig, trainStage } from "./steps.js";
+import {
+  diagnose,
+  evaluateBase,
+  evaluateHeldOut,
+  evaluateStage,
+  generateStage,
+  makeValidationSet,
+  propose,
+  settleConfig,
+  trainStage,
+} from "./steps.js";
 import type { Workbench } from "./workbench.js";
 
 export async function closedLoop<I extends InstanceBase>(bench: Workbench<I>): Promise<void> {
@@ -23,4 +33,5 @@ export async function closedLoop<I extends InstanceBase>(bench: Workbench<I>): P
     await diagnose(bench, stage, { report, training, manifest, set: validation });
     if (stage + 1 < bench.recipe.stages) await propose(bench, stage);
   }
+  await evaluateHeldOut(bench, validation);
 }

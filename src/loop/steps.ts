@@ -44,23 +44,38 @@ export interface ValidationSet<I extends InstanceBase> {
 // ---------------------------------------------------------------- before the first stage
 
 /** The frozen set that every checkpoint is validated on. Named by the recipe's validation seed, so that runs of one recipe share it. */
-export async function makeValidationSet<I extends InstanceBase>(bench: Workbench<I>): Promise<ValidationSet<I>> {
-  const { folder, family, recipe } = bench;
-  if (!(await folder.has("run", "validation.json"))) {
-    const { instances, manifest } = await inPhase(bench, 0, "generate", async () =>
-      family.generateBalanced(bench.template, {
-        count: recipe.validation.count,
-        seed: Seed.root("validation").child(recipe.validation.seed),
-        exclude: await family.reservedHashes(),
-        workers: bench.workers,
-        ...signalOf(bench),
-      }),
-    );
-    await folder.writeFile("run", "validation.parquet", (path) => writeParquet(path, family.instanceSchema, instances));
-    await folder.writeRecord("run", "validation.json", datasetManifestSchema, manifest);
-    return { instances, sha256: setHash(instances) };
+export function makeValidationSet<I extends InstanceBase>(bench: Workbench<I>): Promise<ValidationSet<I>> {
+  const { count, seed } = bench.recipe.validation;
+  return makeBalancedSet(bench, "validation", count, seed, []);
+}
+
+/** A balanced set in the run's root, `<name>.parquet` and its manifest `<name>.json`; never a board of a benchmark set or of `apart`. */
+async function makeBalancedSet<I extends InstanceBase>(
+  bench: Workbench<I>,
+  name: string,
+  count: number,
+  seed: number,
+  apart: readonly I[],
+): Promise<ValidationSet<I>> {
+  const { folder, family } = bench;
+  if (await folder.has("run", `${name}.json`)) {
+    const kept = await readParquet(await folder.verified("run", `${name}.parquet`), family.instanceSchema);
+    return { instances: kept, sha256: setHash(kept) };
   }
-  const instances = await readParquet(await folder.verified("run", "validation.parquet"), family.instanceSchema);
+  const exclude = new Set(await family.reservedHashes());
+  for (const instance of apart) exclude.add(instance.hash);
+  const { instances, manifest } = await inPhase(bench, 0, "generate", (progress) =>
+    family.generateBalanced(bench.template, {
+      count,
+      seed: Seed.root(name).child(seed),
+      exclude,
+      workers: bench.workers,
+      onProgress: progress,
+      ...signalOf(bench),
+    }),
+  );
+  await folder.writeFile("run", `${name}.parquet`, (path) => writeParquet(path, family.instanceSchema, instances));
+  await folder.writeRecord("run", `${name}.json`, datasetManifestSchema, manifest);
   return { instances, sha256: setHash(instances) };
 }
 
@@ -281,6 +296,25 @@ export async function propose<I extends InstanceBase>(bench: Workbench<I>, stage
   const { engineer, outcome, reasons, config } = proposal;
   bench.events.emit({ type: "proposal", stage, engineer, variant: variant.name, outcome, reasons, config });
   return proposal;
+}
+
+// ---------------------------------------------------------------- after the last stage
+
+/** Base and last checkpoint on boards that no engineer was told about: the gain that is reported is not the one that was steered by. */
+export async function evaluateHeldOut<I extends InstanceBase>(bench: Workbench<I>, validation: ValidationSet<I>): Promise<void> {
+  const { folder, recipe } = bench;
+  if (recipe.held_out.count === 0) return;
+  const set = await makeBalancedSet(bench, "held-out", recipe.held_out.count, recipe.held_out.seed, validation.instances);
+  const last = recipe.stages - 1;
+  const parameters = {
+    "held-out-base.json": async () => bench.base.parameters,
+    "held-out-last.json": async () => (await readCheckpoint(await folder.verified(last, "checkpoint"))).parameters,
+  };
+  for (const [name, read] of Object.entries(parameters)) {
+    if (await folder.has("run", name)) continue;
+    const { report } = await validate(bench, last, set, await read());
+    await folder.writeRecord("run", name, validationReportSchema, report);
+  }
 }
 
 // ---------------------------------------------------------------- shared by the steps

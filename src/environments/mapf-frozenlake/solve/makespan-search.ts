@@ -1,0 +1,135 @@
+/**
+ * A* over the joint positions of a set of agents, for the least makespan. Agents that are early wait on their goals for free and may step
+ * aside again, so the state is the positions alone and the first time at which all stand on their goals is the makespan.
+ *
+ * Expansion is partial (see joint-search.ts): a child is made only when its estimate (time + the largest distance left) is the priority at
+ * hand. Ties are broken last in, first out. Within one estimate a state always has the same time, so the first visit is the best one.
+ */
+import { MAX_AGENTS } from "../instance.js";
+import { type Grid, STRIDE } from "./grid.js";
+import { JointNodes } from "./joint-nodes.js";
+import type { NodeBudget } from "./node-budget.js";
+import type { Path } from "./plan.js";
+
+export class MakespanSearch {
+  private readonly nodes = new JointNodes();
+  private readonly agents = new Int32Array(MAX_AGENTS);
+  private size = 0;
+  private goalNode = -1;
+
+  // The node under expansion and the child under construction.
+  private node = 0;
+  private time = 0;
+  private priority = 0;
+  /** The largest distance a child may have left. */
+  private reach = 0;
+  /** Whether children must use it up: the others were made when the node was expanded before. */
+  private mustUseReach = false;
+  private readonly cell = new Int32Array(MAX_AGENTS);
+  private readonly childCell = new Int32Array(MAX_AGENTS);
+
+  constructor(
+    private readonly grid: Grid,
+    private readonly budget: NodeBudget,
+  ) {}
+
+  /**
+   * The least makespan of these agents together, if it lies in [least, most]; −1 when it is larger. `least` has to be a lower bound.
+   * @throws {BudgetExhausted}
+   */
+  run(agents: ArrayLike<number>, size: number, least: number, most: number): number {
+    const { grid, nodes, childCell } = this;
+    this.size = size;
+    for (let a = 0; a < size; a++) this.agents[a] = agents[a]!;
+    nodes.reset();
+    this.goalNode = -1;
+    this.node = -1;
+    this.time = -1;
+    this.priority = least;
+    for (let a = 0; a < size; a++) {
+      childCell[a] = grid.starts[agents[a]!]!;
+      if (grid.shortest[agents[a]!]! > this.priority) this.priority = grid.shortest[agents[a]!]!;
+    }
+    if (this.priority > most) return -1;
+    const first = this.priority;
+    this.finishChild(0);
+    for (let priority = first; priority <= nodes.lastBucket + first && priority <= most; priority++) {
+      this.priority = priority;
+      for (let node = nodes.pop(priority - first); node >= 0 && this.goalNode < 0; node = nodes.pop(priority - first)) {
+        this.expand(node, first, most);
+      }
+      if (this.goalNode >= 0) return priority;
+    }
+    return -1;
+  }
+
+  /** The path of the a-th agent of the set in the solution found last; it may end with waits at the goal. */
+  path(a: number): Path {
+    const path: Path = [];
+    for (let node = this.goalNode; node >= 0; node = this.nodes.parent[node]!) path.push(this.nodes.code(node, a));
+    return path.reverse();
+  }
+
+  private expand(node: number, first: number, most: number): void {
+    const { nodes, cell, size } = this;
+    const time = nodes.cost[node]!;
+    let largest = 0;
+    for (let a = 0; a < size; a++) {
+      cell[a] = nodes.code(node, a);
+      const d = this.grid.distances[this.agents[a]! * STRIDE + cell[a]!]!;
+      if (d > largest) largest = d;
+    }
+    this.node = node;
+    this.time = time;
+    this.reach = this.priority - time - 1;
+    this.mustUseReach = nodes.slice[node] === 1;
+    this.bucketOffset = first;
+    this.extend(0, false);
+    // The largest distance grows by at most one a step.
+    if (this.reach <= largest && this.priority < most) {
+      nodes.slice[node] = 1;
+      nodes.push(node, this.priority + 1 - first);
+    }
+  }
+
+  private bucketOffset = 0;
+
+  private extend(a: number, hasUsedReach: boolean): void {
+    if (this.goalNode >= 0) return;
+    if (a === this.size) {
+      if (!this.mustUseReach || hasUsedReach) this.finishChild(this.bucketOffset);
+      return;
+    }
+    const { grid, cell, childCell, reach } = this;
+    const here = cell[a]!;
+    const table = this.agents[a]! * STRIDE;
+    moves: for (let direction = 0; direction < 5; direction++) {
+      const next = direction === 4 ? here : grid.neighbours[here * 4 + direction]!;
+      const d = grid.distances[table + next]!;
+      if (d > reach) continue;
+      for (let b = 0; b < a; b++) {
+        if (childCell[b] === next || (childCell[b] === here && cell[b] === next)) continue moves;
+      }
+      childCell[a] = next;
+      this.extend(a + 1, hasUsedReach || d === reach);
+    }
+  }
+
+  private finishChild(first: number): void {
+    const { childCell, size, nodes, grid } = this;
+    let low = 0;
+    let high = 0;
+    let isGoal = true;
+    for (let a = 0; a < size; a++) {
+      const cell = childCell[a]!;
+      if (cell !== grid.goals[this.agents[a]!]) isGoal = false;
+      if (a < 4) low |= cell << (7 * a);
+      else high |= cell << (7 * (a - 4));
+    }
+    if (nodes.find(low, high) >= 0) return;
+    this.budget.spend(1);
+    const node = nodes.add(low, high, this.time + 1, this.node);
+    if (isGoal) this.goalNode = node;
+    nodes.push(node, this.node < 0 ? 0 : this.priority - first);
+  }
+}
