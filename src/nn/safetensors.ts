@@ -4,7 +4,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { z } from "zod";
-import { CorruptFileError, parseJsonWith } from "../core/index.js";
+import { CorruptFileError, InputError, parseJsonWith } from "../core/index.js";
 
 export interface Tensor {
   shape: number[];
@@ -46,15 +46,15 @@ export function decodeSafetensors(bytes: Uint8Array, what: string): Map<string, 
   if (headerLength > MAX_HEADER || 8 + headerLength > bytes.length) {
     throw corrupt(`the header says it has ${headerLength} bytes, the file has ${bytes.length}`, headerLength);
   }
-  const header = parseJsonWith(
-    headerSchema,
-    new TextDecoder().decode(bytes.subarray(8, 8 + headerLength)),
-    `${what}, header`,
-    CorruptFileError,
-  );
+  let json: string;
+  try {
+    json = new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(8, 8 + headerLength));
+  } catch {
+    throw corrupt("the header is not UTF-8");
+  }
+  const header = parseJsonWith(headerSchema, json, `${what}, header`, CorruptFileError);
   const body = bytes.subarray(8 + headerLength);
-  const tensors = new Map<string, Tensor>();
-  const spans: { name: string; begin: number; end: number }[] = [];
+  const entries: { name: string; dtype: string; shape: number[]; begin: number; end: number }[] = [];
   for (const [name, value] of Object.entries(header)) {
     if (name === "__metadata__") continue;
     const parsed = entrySchema.safeParse(value);
@@ -66,22 +66,32 @@ export function decodeSafetensors(bytes: Uint8Array, what: string): Map<string, 
     const count = shape.reduce((a, b) => a * b, 1);
     if (end - begin !== count * width) throw corrupt(`tensor "${name}" of shape [${shape}] has ${end - begin} bytes`, data_offsets);
     if (end > body.length) throw corrupt(`tensor "${name}" ends at byte ${end} of ${body.length}: the file is cut off`, data_offsets);
-    spans.push({ name, begin, end });
-    tensors.set(name, { shape, data: toFloat32(body.subarray(begin, end), dtype) });
+    entries.push({ name, dtype, shape, begin, end });
   }
-  spans.sort((a, b) => a.begin - b.begin || a.end - b.end);
-  for (let i = 1; i < spans.length; i++) {
-    const [before, after] = [spans[i - 1]!, spans[i]!];
-    if (after.begin < before.end) throw corrupt(`tensors "${before.name}" and "${after.name}" overlap`);
-  }
-  return tensors;
+  // The format allows no holes: every byte belongs to one tensor.
+  const spans = [...entries].sort((a, b) => a.begin - b.begin || a.end - b.end);
+  let at = 0;
+  spans.forEach(({ name, begin, end }, i) => {
+    if (begin < at) throw corrupt(`tensors "${spans[i - 1]!.name}" and "${name}" overlap`);
+    if (begin > at) throw corrupt(`${begin - at} bytes before tensor "${name}" belong to none`);
+    at = end;
+  });
+  if (at < body.length) throw corrupt(`${body.length - at} bytes after the last tensor belong to none`);
+  return new Map(entries.map(({ name, dtype, shape, begin, end }) => [name, { shape, data: toFloat32(body.subarray(begin, end), dtype) }]));
 }
 
-/** Deterministic: tensors in the order given, header padded with blanks to eight bytes. */
+/** Deterministic: tensors in the order given, header padded with blanks to eight bytes. @throws {InputError} a shape that its data do not fill. */
 export function encodeSafetensors(tensors: ReadonlyMap<string, Tensor>): Uint8Array {
   const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let offset = 0;
   for (const [name, { shape, data }] of tensors) {
+    if (shape.reduce((a, b) => a * b, 1) !== data.length) {
+      throw new InputError({
+        message: `tensor "${name}" of shape [${shape}] has ${data.length} values`,
+        value: data.length,
+        expected: "one for each place",
+      });
+    }
     header[name] = { dtype: "F32", shape, data_offsets: [offset, offset + data.byteLength] };
     offset += data.byteLength;
   }
@@ -104,7 +114,8 @@ export async function writeSafetensors(path: string, tensors: ReadonlyMap<string
 }
 
 function toFloat32(bytes: Uint8Array, dtype: string): Float32Array {
-  const copy = bytes.slice();
+  // Not bytes.slice(): a Buffer's shares its memory, whose other bytes would come along.
+  const copy = new Uint8Array(bytes);
   if (dtype === "F32") return new Float32Array(copy.buffer);
   const halves = new Uint16Array(copy.buffer);
   const out = new Float32Array(halves.length);
