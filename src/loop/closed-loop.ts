@@ -22,16 +22,17 @@ import type { Workbench } from "./workbench.js";
 
 export async function closedLoop<I extends InstanceBase>(bench: Workbench<I>): Promise<void> {
   const validation = await makeValidationSet(bench);
+  const heldOut = await makeHeldOutSet(bench, validation);
   const reports = [await evaluateBase(bench, validation)];
 
   for (let stage = 0; stage < bench.recipe.stages; stage++) {
     const config = await settleConfig(bench, stage, reports);
-    const { instances, manifest } = await generateStage(bench, stage, config, validation);
+    const { instances, manifest } = await generateStage(bench, stage, config, [validation, heldOut]);
     const training = await trainStage(bench, stage, config, instances);
     const report = await evaluateStage(bench, stage, validation);
     reports.push(report);
     await diagnose(bench, stage, { report, training, manifest, set: validation });
     if (stage + 1 < bench.recipe.stages) await propose(bench, stage);
   }
-  await evaluateHeldOut(bench, validation);
+  await evaluateHeldOut(bench, heldOut);
 }

@@ -49,6 +49,13 @@ export function makeValidationSet<I extends InstanceBase>(bench: Workbench<I>): 
   return makeBalancedSet(bench, "validation", count, seed, []);
 }
 
+/** The set that base and last checkpoint are compared on at the end; empty where the recipe wants none. */
+export async function makeHeldOutSet<I extends InstanceBase>(bench: Workbench<I>, validation: ValidationSet<I>): Promise<ValidationSet<I>> {
+  const { count, seed } = bench.recipe.held_out;
+  if (count === 0) return { instances: [], sha256: setHash([]) };
+  return makeBalancedSet(bench, "held-out", count, seed, validation.instances);
+}
+
 /** A balanced set in the run's root, `<name>.parquet` and its manifest `<name>.json`; never a board of a benchmark set or of `apart`. */
 async function makeBalancedSet<I extends InstanceBase>(
   bench: Workbench<I>,
@@ -119,12 +126,12 @@ export async function settleConfig<I extends InstanceBase>(
   return record;
 }
 
-/** Instances of the stage: never one that is in the validation set or a benchmark set, under any symmetry. */
+/** Instances of the stage: never one that is in an evaluation set (`apart`) or a benchmark set, under any symmetry. */
 export async function generateStage<I extends InstanceBase>(
   bench: Workbench<I>,
   stage: number,
   config: StageConfig,
-  validation: ValidationSet<I>,
+  apart: readonly ValidationSet<I>[],
 ): Promise<{ instances: I[]; manifest: DatasetManifest }> {
   const { folder, family, recipe, seed } = bench;
   if (await folder.has(stage, "dataset.json")) {
@@ -132,7 +139,7 @@ export async function generateStage<I extends InstanceBase>(
     return { manifest, instances: await readParquet(await folder.verified(stage, "train.parquet"), family.instanceSchema) };
   }
   const exclude = new Set(await family.reservedHashes());
-  for (const instance of validation.instances) exclude.add(instance.hash);
+  for (const set of apart) for (const instance of set.instances) exclude.add(instance.hash);
   const problems = family.infeasible(config.normalised);
   if (problems.length > 0) {
     throw new InfeasibleError({
@@ -301,10 +308,9 @@ export async function propose<I extends InstanceBase>(bench: Workbench<I>, stage
 // ---------------------------------------------------------------- after the last stage
 
 /** Base and last checkpoint on boards that no engineer was told about: the gain that is reported is not the one that was steered by. */
-export async function evaluateHeldOut<I extends InstanceBase>(bench: Workbench<I>, validation: ValidationSet<I>): Promise<void> {
+export async function evaluateHeldOut<I extends InstanceBase>(bench: Workbench<I>, set: ValidationSet<I>): Promise<void> {
   const { folder, recipe } = bench;
-  if (recipe.held_out.count === 0) return;
-  const set = await makeBalancedSet(bench, "held-out", recipe.held_out.count, recipe.held_out.seed, validation.instances);
+  if (set.instances.length === 0) return;
   const last = recipe.stages - 1;
   const parameters = {
     "held-out-base.json": async () => bench.base.parameters,
