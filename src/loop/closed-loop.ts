@@ -13,6 +13,7 @@ import {
   evaluateHeldOut,
   evaluateStage,
   generateStage,
+  makeHeldOutSet,
   makeValidationSet,
   propose,
   settleConfig,
