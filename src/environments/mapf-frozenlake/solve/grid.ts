@@ -143,7 +143,7 @@ export class Grid {
 
   optionEnd(agent: number, code: number, added: number): number {
     const key = agent * STRIDE + code;
-    return key * OPTIONS + ((this.optionEnds[key]! >> (4 * (added > 2 ? 2 : added))) & 15);
+    return key * OPTIONS + ((this.optionEnds[key]! >> (4 * Math.min(added, 2))) & 15);
   }
 
   /** code·512 + cell·4 + added: the code after the move, the cell it leads to, and what it adds. */

@@ -157,7 +157,7 @@ export class JointSearch {
   private lookUpPairs(a: number, added: number): boolean {
     const left = this.bound - this.nodeExtra - added;
     if (left < 0) return false;
-    const cap = left < LOOK_UP ? left : LOOK_UP;
+    const cap = Math.min(left, LOOK_UP);
     for (let b = 0; b < a; b++) {
       const d = this.pairs.increase(this.agents[b]!, this.agents[a]!, this.childCode[b]!, this.childCode[a]!, cap);
       if (d > left) return false;
@@ -189,6 +189,6 @@ export class JointSearch {
       this.bound = extra;
     }
     // The heuristic is consistent; the maximum guards against a bucket that has been emptied.
-    this.nodes.push(node, priority > this.priority ? priority : this.priority);
+    this.nodes.push(node, Math.max(priority, this.priority));
   }
 }

@@ -16,6 +16,8 @@ export class MakespanSearch {
   private readonly agents = new Int32Array(MAX_AGENTS);
   private size = 0;
   private goalNode = -1;
+  /** The estimate at the root: the first bucket. */
+  private least = 0;
 
   // The node under expansion and the child under construction.
   private node = 0;
@@ -34,10 +36,10 @@ export class MakespanSearch {
   ) {}
 
   /**
-   * The least makespan of these agents together, if it lies in [least, most]; −1 when it is larger. `least` has to be a lower bound.
+   * The least makespan of these agents together, if it is at most `most`; otherwise −1.
    * @throws {BudgetExhausted}
    */
-  run(agents: ArrayLike<number>, size: number, least: number, most: number): number {
+  run(agents: ArrayLike<number>, size: number, most: number): number {
     const { grid, nodes, childCell } = this;
     this.size = size;
     for (let a = 0; a < size; a++) this.agents[a] = agents[a]!;
@@ -45,18 +47,18 @@ export class MakespanSearch {
     this.goalNode = -1;
     this.node = -1;
     this.time = -1;
-    this.priority = least;
+    this.priority = 0;
     for (let a = 0; a < size; a++) {
       childCell[a] = grid.starts[agents[a]!]!;
       if (grid.shortest[agents[a]!]! > this.priority) this.priority = grid.shortest[agents[a]!]!;
     }
     if (this.priority > most) return -1;
-    const first = this.priority;
-    this.finishChild(0);
-    for (let priority = first; priority <= nodes.lastBucket + first && priority <= most; priority++) {
+    this.least = this.priority;
+    this.finishChild();
+    for (let priority = this.least; priority <= nodes.lastBucket + this.least && priority <= most; priority++) {
       this.priority = priority;
-      for (let node = nodes.pop(priority - first); node >= 0 && this.goalNode < 0; node = nodes.pop(priority - first)) {
-        this.expand(node, first, most);
+      for (let node = nodes.pop(priority - this.least); node >= 0 && this.goalNode < 0; node = nodes.pop(priority - this.least)) {
+        this.expand(node, most);
       }
       if (this.goalNode >= 0) return priority;
     }
@@ -70,7 +72,7 @@ export class MakespanSearch {
     return path.reverse();
   }
 
-  private expand(node: number, first: number, most: number): void {
+  private expand(node: number, most: number): void {
     const { nodes, cell, size } = this;
     const time = nodes.cost[node]!;
     let largest = 0;
@@ -83,21 +85,18 @@ export class MakespanSearch {
     this.time = time;
     this.reach = this.priority - time - 1;
     this.mustUseReach = nodes.slice[node] === 1;
-    this.bucketOffset = first;
     this.extend(0, false);
     // The largest distance grows by at most one a step.
     if (this.reach <= largest && this.priority < most) {
       nodes.slice[node] = 1;
-      nodes.push(node, this.priority + 1 - first);
+      nodes.push(node, this.priority + 1 - this.least);
     }
   }
-
-  private bucketOffset = 0;
 
   private extend(a: number, hasUsedReach: boolean): void {
     if (this.goalNode >= 0) return;
     if (a === this.size) {
-      if (!this.mustUseReach || hasUsedReach) this.finishChild(this.bucketOffset);
+      if (!this.mustUseReach || hasUsedReach) this.finishChild();
       return;
     }
     const { grid, cell, childCell, reach } = this;
@@ -115,7 +114,7 @@ export class MakespanSearch {
     }
   }
 
-  private finishChild(first: number): void {
+  private finishChild(): void {
     const { childCell, size, nodes, grid } = this;
     let low = 0;
     let high = 0;
@@ -130,6 +129,6 @@ export class MakespanSearch {
     this.budget.spend(1);
     const node = nodes.add(low, high, this.time + 1, this.node);
     if (isGoal) this.goalNode = node;
-    nodes.push(node, this.node < 0 ? 0 : this.priority - first);
+    nodes.push(node, this.priority - this.least);
   }
 }

@@ -23,8 +23,8 @@ export class PairIncreases {
   // The pair at hand.
   private first = 0;
   private second = 0;
-  private lowOf = new Uint8Array(0);
-  private highOf = new Uint8Array(0);
+  private lowOf: Uint8Array = new Uint8Array(0);
+  private highOf: Uint8Array = new Uint8Array(0);
 
   constructor(
     private readonly grid: Grid,

@@ -1,0 +1,83 @@
+/** The solver for boards as they stand in files, with plans as lists of actions. For many boards in a row see `Solver.certifyPacked`. */
+import type { Board, Optimum } from "../instance.js";
+import type { Action, Objective } from "../rules.js";
+import { actionsOf } from "./plan.js";
+import { DEFAULT_BUDGET, Solver, type SolveStatus } from "./solver.js";
+
+export interface SolveOptions {
+  /** Default: both. */
+  objectives?: readonly Objective[];
+  /** Search nodes the board may cost; never time. */
+  budget?: number;
+}
+
+export interface SolveResult {
+  status: SolveStatus;
+  sum_of_costs?: number;
+  makespan?: number;
+  /** SIC; absent when some agent cannot reach its goal even alone. */
+  sum_of_shortest?: number;
+  /** One list per agent, ending with its final arrival (empty for an agent that never moves). */
+  plans: { sum_of_costs?: Action[][]; makespan?: Action[][] };
+  /** Search nodes spent. */
+  nodes: number;
+}
+
+export interface CertifyResult {
+  status: SolveStatus;
+  /** −1 where nothing is proven. */
+  optimum: Optimum;
+  /** SOC > SIC. */
+  conflict: boolean;
+  /** Every plan of optimal sum of costs has a WAIT before that agent's own final arrival. */
+  wait_required: boolean;
+  nodes: number;
+}
+
+let shared: Solver | undefined;
+
+/** Optimal plans for the objectives asked for. The board satisfies `boardSchema`. */
+export function solve(board: Board, options: SolveOptions = {}): SolveResult {
+  const objectives = options.objectives ?? ["sum_of_costs", "makespan"];
+  const solver = sharedSolver();
+  const needMakespan = objectives.includes("makespan");
+  const certificate = run(solver, board, { budget: options.budget ?? DEFAULT_BUDGET, needMakespan, needWait: false });
+  const result: SolveResult = { status: certificate.status, plans: {}, nodes: solver.nodes };
+  const { optimum } = certificate;
+  if (optimum.sum_of_shortest >= 0) result.sum_of_shortest = optimum.sum_of_shortest;
+  if (certificate.status !== "solved") return result;
+  const actions = (path: (agent: number) => number[]) => board.agents.map((_, agent) => actionsOf(path(agent), board.size));
+  if (objectives.includes("sum_of_costs")) {
+    result.sum_of_costs = optimum.sum_of_costs;
+    result.plans.sum_of_costs = actions((agent) => solver.sumOfCostsPath(agent));
+  }
+  if (needMakespan) {
+    result.makespan = optimum.makespan;
+    result.plans.makespan = actions((agent) => solver.makespanPath(agent));
+  }
+  return result;
+}
+
+/** Both optima and the flags of a board, without plans. The board satisfies `boardSchema`. */
+export function certify(board: Board, options: { budget?: number } = {}): CertifyResult {
+  const solver = sharedSolver();
+  const { status, optimum, conflict, wait_required } = run(solver, board, { budget: options.budget ?? DEFAULT_BUDGET });
+  return { status, optimum, conflict, wait_required, nodes: solver.nodes };
+}
+
+function sharedSolver(): Solver {
+  shared ??= new Solver();
+  return shared;
+}
+
+function run(solver: Solver, board: Board, options: { budget: number; needMakespan?: boolean; needWait?: boolean }) {
+  const { size } = board;
+  const cellOf = ([row, column]: readonly [number, number]) => row * size + column;
+  const holes = new Uint8Array(size * size);
+  for (const hole of board.holes) holes[cellOf(hole)] = 1;
+  const starts = board.agents.map((agent) => cellOf(agent.start));
+  const goals = board.agents.map((agent) => cellOf(agent.goal));
+  const certificate = solver.certifyPacked(size, holes, starts, goals, starts.length, options);
+  if (certificate.status === "above-shortest") throw new Error("unreachable: boards are only dropped on request");
+  return { ...certificate, status: certificate.status };
+}
