@@ -46,6 +46,8 @@ export interface GenerateOptions {
   seed: Seed;
   /** Canonical hashes that must not appear (benchmark, validation, earlier stages). */
   exclude?: ReadonlySet<string>;
+  /** Where a stratum has too few distinct instances: `refuse` says so (the default), `allow` repeats some and counts them. */
+  repeats?: "refuse" | "allow";
   /** Worker threads; the result does not depend on it. Default 1. */
   workers?: number;
   signal?: AbortSignal;

@@ -48,6 +48,7 @@ export async function pretrain(request: PretrainRequest): Promise<void> {
   const { instances } = await family.generate(config, {
     count: options.instances,
     seed: seed.child("instances"),
+    repeats: "allow",
     workers,
     ...(request.signal === undefined ? {} : { signal: request.signal }),
     ...(request.onProgress === undefined ? {} : { onProgress: request.onProgress }),

@@ -153,6 +153,7 @@ export async function generateStage<I extends InstanceBase>(
       count: recipe.instances,
       seed: seed.child("stage", stage, "instances"),
       exclude,
+      repeats: "allow",
       workers: bench.workers,
       onProgress: progress,
       ...signalOf(bench),

@@ -11,6 +11,8 @@ import type { Slot } from "./quota.js";
 
 /** Rounds before a space counts as exhausted: what is left then is about a hundredth of the class or less. */
 export const MAX_ROUNDS = 200;
+/** Rounds after which a board of the same set is taken again, where repeats are allowed. */
+const REPEAT_AFTER = 4;
 
 export interface FilledSlot {
   slot: Slot;
@@ -23,6 +25,7 @@ export interface FilledSlot {
 export interface FillOptions {
   seed: Seed;
   exclude: ReadonlySet<string>;
+  repeats: "refuse" | "allow";
   workers: number;
   signal: AbortSignal | undefined;
   onProgress: ((done: number, total: number) => void) | undefined;
@@ -75,7 +78,10 @@ export async function fillSlots(slots: readonly Slot[], options: FillOptions): P
         }
         const { holes, starts, goals } = filling;
         const hash = hashCells(slot.size, holes, holes.length, starts, goals, starts.length);
-        const known = options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
+        const left = (roundsLeft.get(slot.index) ?? MAX_ROUNDS) - 1;
+        const again = options.repeats === "allow" && taken.has(hash) && MAX_ROUNDS - left > REPEAT_AFTER;
+        if (again) count(tally, "repeated");
+        const known = again ? undefined : options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
         if (known === undefined) {
           taken.add(hash);
           cell.accepted++;
@@ -84,7 +90,6 @@ export async function fillSlots(slots: readonly Slot[], options: FillOptions): P
           return;
         }
         count(tally, known);
-        const left = (roundsLeft.get(slot.index) ?? MAX_ROUNDS) - 1;
         roundsLeft.set(slot.index, left);
         if (left > 0) next.push(slot);
         else retry("exhausted");

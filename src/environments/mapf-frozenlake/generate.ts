@@ -66,6 +66,7 @@ export function fillOptions(options: GenerateOptions) {
   return {
     seed: options.seed,
     exclude: options.exclude ?? new Set<string>(),
+    repeats: options.repeats ?? ("refuse" as const),
     workers: options.workers ?? 1,
     signal: options.signal,
     onProgress: options.onProgress,
