@@ -31,16 +31,8 @@ export async function* readRows(path: string): AsyncGenerator<unknown[]> {
 
 /** Writes `.jsonl` or `.parquet`, by the extension. @throws {InputError} for another extension. */
 export async function writeRows<T>(path: string, schema: z.ZodType<T>, rows: Iterable<T> | AsyncIterable<T>): Promise<void> {
-  const kind = extname(path).toLowerCase();
-  if (kind === ".parquet") return writeParquet(path, schema, rows);
-  if (kind !== ".jsonl") {
-    throw new InputError({
-      message: `${path}: "${kind}" is not a format that can be written`,
-      value: path,
-      expected: "a name that ends in .jsonl or .parquet",
-      remedy: `write to ${path}.jsonl or ${path}.parquet`,
-    });
-  }
+  requireRowFormat(path);
+  if (extname(path).toLowerCase() === ".parquet") return writeParquet(path, schema, rows);
   await produceFileAtomic(path, async (temporary) => {
     const handle = await open(temporary, "w");
     try {
@@ -64,4 +56,16 @@ async function* readJsonRows(path: string): AsyncGenerator<unknown[]> {
     }
   }
   if (batch.length > 0) yield batch;
+}
+
+/** @throws {InputError} for a name that `writeRows` would refuse: to be asked before the work, not after it. */
+export function requireRowFormat(path: string): void {
+  const kind = extname(path).toLowerCase();
+  if (kind === ".parquet" || kind === ".jsonl") return;
+  throw new InputError({
+    message: `${path}: "${kind}" is not a format that can be written`,
+    value: path,
+    expected: "a name that ends in .jsonl or .parquet",
+    remedy: `write to ${path}.jsonl or ${path}.parquet`,
+  });
 }

@@ -1,0 +1,125 @@
+/** `envwright experiment`: a matrix of runs, each in its own folder and process; finished cells are kept, a failed one loses no other. */
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { BoundaryError, canonicalJson, InputError, InterruptedError } from "../../core/index.js";
+import { readHistory } from "../../evaluation/index.js";
+import {
+  armsMarkdown,
+  type Cell,
+  type CellResult,
+  cells,
+  type Matrix,
+  parseMatrix,
+  runMatrix,
+  summariseArms,
+} from "../../experiments/index.js";
+import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
+import { runChild } from "../child-run.js";
+import { defineVerb } from "../define-verb.js";
+import { loadRecipe, readYaml } from "../recipes.js";
+
+export default defineVerb({
+  name: "experiment",
+  description: "Run a matrix of runs (arms × seeds) and compare them",
+  options: {
+    matrix: {
+      type: "positional",
+      hint: "MATRIX",
+      required: true,
+      description: "YAML or JSON file: recipe, arms with their overrides, seeds, reference",
+    },
+    out: { type: "text", hint: "DIR", description: "Folder of the experiment; runs/<name of the matrix> unless given" },
+    resume: { type: "flag", description: "Go on in a folder that exists: finished runs are kept, interrupted ones taken up" },
+    parallel: { type: "integer", hint: "N", default: 1, least: 1, description: "Runs at a time" },
+    json: { type: "flag", description: "The summary as one JSON document on stdout" },
+  },
+  examples: [
+    ["envwright experiment matrix.yaml --parallel 2", "every arm with every seed, two at a time"],
+    ["envwright experiment matrix.yaml --resume", "go on after an interruption"],
+  ],
+  interruptible: true,
+  async run(values, { signal, print, printJson, note }) {
+    const matrix = parseMatrix(readYaml(values.matrix), `matrix ${values.matrix}`);
+    const recipe = existsSync(join(dirname(values.matrix), matrix.recipe)) ? resolve(dirname(values.matrix), matrix.recipe) : matrix.recipe;
+    // Every cell's recipe is read before the first cell starts.
+    for (const cell of cells(matrix)) loadRecipe(recipe, overridesOf(cell));
+    const out = values.out ?? join("runs", matrix.name);
+    if (!values.resume && existsSync(out) && (await readdir(out)).length > 0) {
+      throw new InputError({ message: `${out} is not empty`, value: out, expected: "a new folder", remedy: "add --resume to go on in it, or choose another --out" }); // biome-ignore format: one call
+    }
+    await writeFileAtomic(join(out, "matrix.json"), `${canonicalJson(matrix, 2)}\n`);
+    const workers = Math.max(1, Math.floor(availableParallelism() / values.parallel));
+    const outcomes = await runMatrix(matrix, {
+      parallel: values.parallel,
+      signal,
+      onCell: (cell, state, done, total) => note(`${cell.arm}, seed ${cell.seed}: ${state} (${done}/${total})`),
+      runCell: (cell) => runCell(join(out, cell.folder), cell, recipe, workers, signal),
+    });
+    const results = await readResults(out, matrix);
+    const summary = {
+      name: matrix.name,
+      reference: matrix.reference,
+      cells: outcomes.map(({ cell, ...rest }) => ({ arm: cell.arm, seed: cell.seed, ...rest })),
+      arms: summariseArms(results, matrix.reference),
+    };
+    const markdown = armsMarkdown(summary.arms, matrix.reference);
+    await writeFileAtomic(join(out, "results.json"), `${JSON.stringify(summary, undefined, 2)}\n`);
+    await writeFileAtomic(
+      join(out, "report.md"),
+      `# ${matrix.name}\n\n${matrix.description === "" ? "" : `${matrix.description}\n\n`}${markdown}\n`,
+    );
+    if (values.json) printJson(summary);
+    else print(markdown);
+    if (signal.aborted)
+      throw new InterruptedError({
+        message: "interrupted",
+        remedy: `go on with: envwright experiment ${values.matrix} --out ${out} --resume`,
+      });
+    const failed = outcomes.filter((o) => o.state === "failed");
+    if (failed.length > 0) {
+      throw new BoundaryError({
+        boundary: "child run",
+        message: `${failed.length} of ${outcomes.length} runs failed: ${failed.map((f) => `${f.cell.folder}: ${f.message}`).join("; ")}`,
+        remedy: `mend the cause, then: envwright experiment ${values.matrix} --out ${out} --resume`,
+      });
+    }
+  },
+});
+
+async function runCell(dir: string, cell: Cell, recipe: string, workers: number, signal: AbortSignal): Promise<void> {
+  if (existsSync(join(dir, RUN_FILE))) {
+    if (await isFinished(dir)) return;
+    await runChild(["run", "--resume", dir, "--workers", String(workers), "--json"], signal);
+    return;
+  }
+  const sets = overridesOf(cell).flatMap((override) => ["--set", override]);
+  await runChild(["run", recipe, "--out", dir, "--seed", String(cell.seed), "--workers", String(workers), ...sets, "--json"], signal);
+}
+
+function overridesOf(cell: Cell): string[] {
+  return Object.entries(cell.overrides).map(([path, value]) => `${path}=${value}`);
+}
+
+async function isFinished(dir: string): Promise<boolean> {
+  const { recipe, stages } = await readHistory(await RunFolder.open(dir));
+  return stages.filter((s) => s.validation !== undefined).length === recipe.stages;
+}
+
+async function readResults(out: string, matrix: Matrix): Promise<CellResult[]> {
+  const results: CellResult[] = [];
+  for (const cell of cells(matrix)) {
+    const dir = join(out, cell.folder);
+    if (!existsSync(join(dir, RUN_FILE)) || !(await isFinished(dir))) continue;
+    const { base, stages } = await readHistory(await RunFolder.open(dir));
+    results.push({
+      arm: cell.arm,
+      seed: cell.seed,
+      reports: [base, ...stages.map((s) => s.validation)].flatMap((report) => report ?? []),
+      tokens: stages.map((s) => s.training?.completion_tokens ?? 0),
+      proposals: stages.flatMap((s) => s.proposal?.outcome ?? []),
+    });
+  }
+  return results;
+}

@@ -1,0 +1,74 @@
+/** `envwright generate`: a config → instances in a file, with a manifest of what was asked and made beside it. */
+import { InfeasibleError, parseWith, Seed } from "../../core/index.js";
+import { familyByName } from "../../environments/index.js";
+import { requireRowFormat, writeFileAtomic, writeRows } from "../../store/index.js";
+import { defineVerb } from "../define-verb.js";
+import { loadInstanceSet } from "../instance-sets.js";
+import { readYaml } from "../recipes.js";
+import { openProgress } from "../view/progress.js";
+
+export default defineVerb({
+  name: "generate",
+  description: "Generate instances under a config",
+  options: {
+    config: { type: "text", hint: "FILE", required: true, description: "Config of the environment, YAML or JSON" },
+    count: { type: "integer", hint: "N", required: true, least: 1, description: "Number of instances" },
+    seed: { type: "integer", hint: "S", required: true, least: 0, description: "Seed; the same seed gives the same instances" },
+    out: { type: "text", hint: "FILE.jsonl|.parquet", required: true, description: "File to write" },
+    workers: { type: "integer", hint: "W", default: 1, least: 1, description: "Worker threads; the result does not depend on it" },
+    exclude: { type: "list", hint: "FILE|SET", description: "Leave out boards that are in this file or benchmark set, under any symmetry" },
+    family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
+    json: { type: "flag", description: "The manifest as one JSON document on stdout" },
+    quiet: { type: "flag", description: "No progress on stderr" },
+  },
+  examples: [
+    ["envwright generate --config c.yaml --count 4000 --seed 1 --out train.parquet", "a stage's worth of instances"],
+    ["envwright generate --config c.yaml --count 100 --seed 2 --out held.jsonl --exclude train.parquet", "none of them again"],
+  ],
+  interruptible: true,
+  async run(values, { signal, print, printJson, note }) {
+    requireRowFormat(values.out);
+    const family = familyByName(values.family);
+    const given = parseWith(family.configSchema, readYaml(values.config), `config ${values.config}`);
+    const { config, repairs } = family.normalise(given);
+    for (const repair of repairs)
+      note(`repaired ${repair.path}: ${JSON.stringify(repair.from)} → ${JSON.stringify(repair.to)} (${repair.reason})`);
+    const problems = family.infeasible(config);
+    if (problems.length > 0) {
+      throw new InfeasibleError({
+        message: problems.map((p) => `${family.stratumLabel} ${p.stratum}: ${p.problem}`).join("; "),
+        value: given,
+        expected: "a config whose every cell can be generated",
+        remedy: problems.map((p) => p.nearest).join("; "),
+      });
+    }
+    const exclude = new Set<string>();
+    for (const source of values.exclude) for (const instance of await loadInstanceSet(source, family)) exclude.add(instance.hash);
+    const progress = openProgress({ quiet: values.quiet || (values.json && process.stderr.isTTY !== true) });
+    progress.start("instances");
+    const started = performance.now();
+    const made = await family
+      .generate(config, {
+        count: values.count,
+        seed: Seed.root("generate").child(values.seed),
+        exclude,
+        workers: values.workers,
+        signal,
+        onProgress: (done, total) => progress.update(done, total),
+      })
+      .finally(() => progress.close());
+    const { instances, manifest } = made;
+    await writeRows(values.out, family.instanceSchema, instances);
+    const beside = `${values.out}.manifest.json`;
+    await writeFileAtomic(beside, `${JSON.stringify(manifest, undefined, 2)}\n`);
+    if (values.json) return printJson(manifest);
+    const seconds = (performance.now() - started) / 1000;
+    print(`${instances.length} instances in ${values.out} (${seconds.toFixed(1)} s), manifest in ${beside}`);
+    for (const [stratum, cell] of Object.entries(manifest.strata)) {
+      const knobs = Object.entries(cell.requested).map(
+        ([knob, asked]) => `${knob} ${asked.toFixed(3)} → ${(cell.realised[knob] ?? 0).toFixed(3)}`,
+      );
+      print(`  ${family.stratumLabel} ${stratum}: ${cell.count} instances, ${knobs.join(", ")}`);
+    }
+  },
+});

@@ -1,0 +1,105 @@
+/** `envwright run`: the closed loop of a recipe in a new folder, or an interrupted run taken up again. Ends with its report. */
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
+import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
+import { buildReport, readHistory, reportText } from "../../evaluation/index.js";
+import { resumeLoop, runLoop } from "../../loop/index.js";
+import { RUN_FILE, RunFolder } from "../../store/index.js";
+import { defineVerb } from "../define-verb.js";
+import { loadRecipe } from "../recipes.js";
+import { openRunView } from "../view/terminal.js";
+
+export default defineVerb({
+  name: "run",
+  description: "Run the closed loop of a recipe, or go on with an interrupted run",
+  options: {
+    recipe: { type: "positional", hint: "RECIPE", description: "Name of a shipped recipe (tiny) or the path of one" },
+    out: { type: "text", hint: "DIR", description: "Folder of the new run; runs/<recipe> unless given" },
+    seed: { type: "integer", hint: "N", least: 0, description: "Seed of the run, instead of the recipe's" },
+    set: { type: "list", hint: "PATH=VALUE", description: "Change a value of the recipe, e.g. trainer.grpo.steps=10" },
+    resume: { type: "text", hint: "DIR", description: "Go on with the run in this folder" },
+    workers: { type: "integer", hint: "N", least: 0, description: "Engine workers; 0: one per core. Results do not depend on it" },
+    json: { type: "flag", description: "The report as one JSON document on stdout" },
+    quiet: { type: "flag", description: "No progress on stderr" },
+  },
+  examples: [
+    ["envwright run tiny", "the closed loop on two CPU cores"],
+    ["envwright run tiny --seed 2 --set engineer.name=rule", "another seed, the rule as engineer"],
+    ["envwright run --resume runs/tiny", "go on with a run that was stopped or killed"],
+  ],
+  interruptible: true,
+  async run(values, { signal, print, printJson, note }) {
+    const { recipe: name, resume, json, quiet, workers } = values;
+    if ((name === undefined) === (resume === undefined)) {
+      throw new InputError({
+        message: name === undefined ? "RECIPE is missing" : "a recipe and --resume exclude each other",
+        expected: "a recipe for a new run, or --resume DIR for an old one",
+        remedy: "envwright run tiny, or envwright run --resume runs/tiny",
+      });
+    }
+    if (resume !== undefined) refuseOnResume(values);
+    const past = resume === undefined ? [] : await (await RunFolder.open(resume)).readEvents();
+    const found = name === undefined ? undefined : loadRecipe(name, values.set);
+    const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
+    const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
+    const common = { signal, onEvent: view.onEvent, ...(workers === undefined ? {} : { workers }) };
+    let folder: RunFolder;
+    try {
+      folder =
+        found === undefined
+          ? await resumeLoop(out, common)
+          : await runLoop({
+              ...common,
+              recipe: found.recipe,
+              recipeDir: found.dir,
+              out,
+              ...(values.seed === undefined ? {} : { seed: values.seed }),
+            });
+    } catch (error) {
+      if (!(error instanceof InterruptedError)) throw error;
+      throw new InterruptedError({ message: error.message, remedy: `go on with: envwright run --resume ${shown(out)}` });
+    } finally {
+      view.close();
+    }
+    const report = buildReport(await readHistory(await RunFolder.open(folder.dir)));
+    if (json) printJson(report);
+    else
+      print(
+        `${reportText(report)}\n\nEverything is in ${shown(folder.dir)}; a figure: envwright report ${shown(folder.dir)} --plot figure.png`,
+      );
+  },
+});
+
+/** Everything but where to look and how to show it stands in run.json. */
+function refuseOnResume(values: { out: string | undefined; seed: number | undefined; set: string[] }): void {
+  const given = [
+    values.out !== undefined ? "--out" : "",
+    values.seed !== undefined ? "--seed" : "",
+    values.set.length > 0 ? "--set" : "",
+  ].filter(Boolean);
+  if (given.length === 0) return;
+  throw new InputError({
+    message: `--resume takes recipe, seed and folder from the run; ${given.join(", ")} cannot change them`,
+    value: given,
+    expected: "--resume DIR alone",
+    remedy: "leave the others out, or start a new run",
+  });
+}
+
+/** runs/<name>, or the first of runs/<name>-2, -3, … that is free. */
+function freeFolder(recipe: Recipe, note: (text: string) => void): string {
+  const first = join("runs", recipe.name);
+  if (!existsSync(first)) return first;
+  let number = 2;
+  while (existsSync(`${first}-${number}`)) number += 1;
+  const free = `${first}-${number}`;
+  if (existsSync(join(first, RUN_FILE))) {
+    note(`${first} already holds a run (envwright run --resume ${first} goes on with it); this new one is in ${free}`);
+  }
+  return free;
+}
+
+function shown(path: string): string {
+  const short = relative(process.cwd(), path);
+  return short.startsWith("..") || short === "" ? path : short;
+}

@@ -1,0 +1,95 @@
+/**
+ * `envwright verify`: completions and their instances → one verdict for each completion, in order. A wrong answer is a result and exits
+ * with 0; only a file that cannot be read or an instance that is not there is refused.
+ */
+import {
+  type CompletionRecord,
+  CorruptFileError,
+  completionSchema,
+  InputError,
+  type InstanceBase,
+  parseWith,
+  type Verdict,
+} from "../../core/index.js";
+import { familyByName } from "../../environments/index.js";
+import { readRows } from "../../store/index.js";
+import { defineVerb } from "../define-verb.js";
+import { loadInstanceSet } from "../instance-sets.js";
+
+export default defineVerb({
+  name: "verify",
+  description: "Judge completions against their instances",
+  options: {
+    instances: { type: "text", hint: "FILE", required: true, description: "Instances: .jsonl, .json or .parquet" },
+    completions: { type: "text", hint: "FILE", required: true, description: "Completions: {instance, completion, finish_reason} a line" },
+    rendering: { type: "choice", of: ["chat", "compact"], default: "chat", description: "Language of the completions" },
+    family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
+    json: { type: "flag", description: "Counts and verdicts as one JSON document on stdout" },
+  },
+  examples: [
+    ["envwright verify --instances boards.jsonl --completions answers.jsonl", "a line for each completion"],
+    ["envwright verify --instances boards.parquet --completions answers.jsonl --json", "with counts, as JSON"],
+  ],
+  async run(values, { print, printJson }) {
+    const family = familyByName(values.family);
+    const instances = await loadInstanceSet(values.instances, family);
+    const find = finder(instances, values.instances);
+    const verdicts: { instance: CompletionRecord["instance"]; verdict: Verdict }[] = [];
+    for await (const rows of readRows(values.completions)) {
+      for (const row of rows) {
+        const at = `${values.completions}, line ${verdicts.length + 1}`;
+        const record = parseWith(completionSchema, row, at, CorruptFileError);
+        const instance = find(record.instance, at);
+        verdicts.push({
+          instance: record.instance,
+          verdict: family.verify(instance, record.completion, record.finish_reason, values.rendering),
+        });
+      }
+    }
+    const codes: Record<string, number> = {};
+    for (const { verdict } of verdicts) codes[verdict.code] = (codes[verdict.code] ?? 0) + 1;
+    const valid = codes.valid ?? 0;
+    if (values.json) {
+      printJson({ n: verdicts.length, valid, codes, verdicts: verdicts.map(({ instance, verdict }) => publicVerdict(instance, verdict)) });
+      return;
+    }
+    for (const { instance, verdict } of verdicts) print(verdictLine(instance, verdict));
+    print(`${valid} of ${verdicts.length} valid; ${Object.entries(codes).map(([code, n]) => `${code} ${n}`).join(", ")}`); // biome-ignore format: one line
+  },
+});
+
+/** By id, or else by line number from 1. */
+function finder(instances: readonly InstanceBase[], source: string): (reference: string | number, at: string) => InstanceBase {
+  const byId = new Map(instances.map((instance) => [instance.id, instance]));
+  return (reference, at) => {
+    const byNumber = /^\d+$/.test(String(reference)) ? instances[Number(reference) - 1] : undefined;
+    const instance = (typeof reference === "string" ? byId.get(reference) : undefined) ?? byNumber;
+    if (instance !== undefined) return instance;
+    throw new InputError({
+      message: `${at}: there is no instance ${JSON.stringify(reference)} in ${source}`,
+      value: reference,
+      expected: `an id of that file, or a line number from 1 to ${instances.length}`,
+      remedy: "check that both files belong together",
+    });
+  };
+}
+
+/** The stable form of a verdict: costs by their own names beside the rest. */
+function publicVerdict(instance: string | number, verdict: Verdict): Record<string, unknown> {
+  const { ok, code, at, reason, counts, costs, optimal } = verdict;
+  return { instance, ok, code, ...(at === undefined ? {} : { at }), reason, counts, ...costs, optimal };
+}
+
+function verdictLine(instance: string | number, { ok, code, at, reason, costs, optima }: Verdict): string {
+  if (ok) {
+    const shown = Object.entries(costs ?? {}).map(
+      ([name, cost]) => `${name} ${cost}${cost === optima[name] ? " (optimal)" : `, optimum ${optima[name]}`}`,
+    );
+    return `${instance}  valid  ${shown.join("; ")}`;
+  }
+  const where =
+    at === undefined
+      ? ""
+      : ` at step ${at.step}, agents ${at.agents.join(" and ")}${at.cell === undefined ? "" : `, cell (${at.cell.join(", ")})`}`;
+  return `${instance}  ${code}${where}  ${reason}`;
+}
