@@ -47,6 +47,7 @@ export function loadBenchmark(name: string): Instance[] {
   return BENCHMARK_DATA[name]
     .trim()
     .split("\n")
+    .filter((line) => line !== "")
     .map((line, index) => readLine(name, line, index));
 }
 

@@ -5,7 +5,7 @@
 import type { Random } from "../../core/index.js";
 import { DrawnBoard } from "./draw-board.js";
 import type { Slot, Want } from "./quota.js";
-import { Solver } from "./solve/index.js";
+import { type Certificate, Solver } from "./solve/index.js";
 
 /** A class that turns up less than about once in ten thousand candidates is refused rather than waited for. */
 export const MAX_DRAWS = 50_000;
@@ -57,17 +57,18 @@ export class SlotFiller {
 
   private judge(want: Want, tally: Tally): Filling | undefined {
     const { size, agents, isHole, starts, goals, holes, holeCount } = this.board;
-    const certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, { budget: NODE_BUDGET });
-    if (certificate.status !== "solved") {
-      count(tally, certificate.status === "unsolvable" ? "unsolvable" : "budget_exhausted");
-      return undefined;
-    }
-    const { optimum, conflict, wait_required } = certificate;
-    const fits = want === "wait" ? wait_required : want === "no-wait" ? !wait_required : (want === "conflict") === conflict;
-    if (!fits) {
-      count(tally, `not_${want}`);
-      return undefined;
-    }
+    // Makespan is asked for only of a board that fits; without a conflict it costs nothing to know at once.
+    const first = {
+      budget: NODE_BUDGET,
+      needMakespan: false,
+      needWait: want === "wait" || want === "no-wait",
+      stopAboveSic: want === "no-conflict",
+    };
+    let certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, first);
+    if (this.isDropped(certificate, want, tally)) return undefined;
+    certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, { budget: NODE_BUDGET });
+    if (this.isDropped(certificate, want, tally)) return undefined;
+    const { optimum, wait_required } = certificate;
     return {
       holes: Array.from(holes.subarray(0, holeCount)),
       starts: Array.from(starts.subarray(0, agents)),
@@ -77,5 +78,16 @@ export class SlotFiller {
       sum_of_shortest: optimum.sum_of_shortest,
       wait_required,
     };
+  }
+
+  /** Whether a candidate is not what is wanted; says why in `tally`. */
+  private isDropped({ status, conflict, wait_required }: Certificate, want: Want, tally: Tally): boolean {
+    if (status === "solved") {
+      const fits = want === "wait" ? wait_required : want === "no-wait" ? !wait_required : (want === "conflict") === conflict;
+      if (!fits) count(tally, `not_${want}`);
+      return !fits;
+    }
+    count(tally, status === "above-shortest" ? `not_${want}` : status.replace("-", "_"));
+    return true;
   }
 }
