@@ -68,7 +68,8 @@ export async function readModelConfig(folder: string): Promise<Qwen3Config> {
   return parseWith(qwen3ConfigSchema, rope === undefined ? known : { rope_theta: rope, ...known }, path, CorruptFileError);
 }
 
-async function readParameters(folder: string, config: Qwen3Config): Promise<Float32Array> {
+/** The weights of a folder whose config is known, in the order of `parameterLayout`. @throws {CorruptFileError} naming the tensor. */
+export async function readParameters(folder: string, config: Qwen3Config): Promise<Float32Array> {
   const path = join(folder, WEIGHTS);
   const tensors = await readSafetensors(path);
   const { specs, total } = parameterLayout(config);

@@ -17,8 +17,17 @@ const QWEN2_SPLIT =
   "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 const fileSchema = z.object({
+  normalizer: z.null(),
   model: z.object({ type: z.literal("BPE"), vocab: z.record(z.string(), z.int()), merges: z.array(z.unknown()) }),
-  added_tokens: z.array(z.object({ id: z.int(), content: z.string() })),
+  added_tokens: z.array(
+    z.object({
+      id: z.int(),
+      content: z.string(),
+      single_word: z.literal(false),
+      lstrip: z.literal(false),
+      rstrip: z.literal(false),
+    }),
+  ),
 });
 
 /** Trie over UTF-16 code units: the longest word at a position wins, as in Hugging Face's added-token matcher. */
@@ -31,16 +40,19 @@ export class Tokenizer {
   private readonly trie: TrieNode = { next: new Map(), token: -1 };
   private readonly ids = new Map<string, number>();
   private readonly utf8 = new TextEncoder();
+  /** Keeps a leading U+FEFF: it is a character like any other here. */
+  private readonly text = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly eosId: number;
 
-  /** @param added the added tokens in the order of their ids, `<|endoftext|>` among them. */
+  /** @param added the added tokens in the order of their ids, `<|endoftext|>` among them. @throws {InputError} unusable words. */
   private constructor(private readonly added: readonly string[]) {
     added.forEach((word, i) => {
-      if (word.length === 0 || this.ids.has(word)) {
+      const problem = problemOf(word) ?? (this.ids.has(word) ? "stands twice in the vocabulary" : undefined);
+      if (problem !== undefined) {
         throw new InputError({
-          message: `the word "${word}" is empty or stands twice in the vocabulary`,
+          message: `the word ${JSON.stringify(word)} ${problem}`,
           value: word,
-          expected: "distinct words",
+          expected: "distinct words of Unicode text",
         });
       }
       this.ids.set(word, BYTES + i);
@@ -124,7 +136,7 @@ export class Tokenizer {
     const parts: string[] = [];
     let bytes: number[] = [];
     const flush = () => {
-      if (bytes.length > 0) parts.push(new TextDecoder().decode(Uint8Array.from(bytes)));
+      if (bytes.length > 0) parts.push(this.text.decode(Uint8Array.from(bytes)));
       bytes = [];
     };
     for (let i = 0; i < tokens.length; i++) {
@@ -204,7 +216,10 @@ export class Tokenizer {
     await writeFile(join(folder, "tokenizer_config.json"), `${JSON.stringify(config, null, 2)}\n`);
   }
 
-  /** Reads a tokenizer of this kind. @throws {CorruptFileError} one with merges, or with other ids: it could not be encoded alike. */
+  /**
+   * Reads a tokenizer of this kind.
+   * @throws {CorruptFileError} one with merges, other ids, a normaliser or words that swallow blanks: it could not be encoded alike.
+   */
   static async load(folder: string): Promise<Tokenizer> {
     const path = join(folder, "tokenizer.json");
     let text: string;
@@ -229,8 +244,30 @@ export class Tokenizer {
         remedy: "the embedded engine runs checkpoints made by `envwright pretrain`; serve others through an endpoint",
       });
     }
-    return new Tokenizer(sorted.map((t) => t.content));
+    try {
+      return new Tokenizer(sorted.map((t) => t.content));
+    } catch (cause) {
+      if (!(cause instanceof InputError)) throw cause;
+      throw new CorruptFileError({
+        message: `${path}: ${cause.message}`,
+        value: cause.value,
+        expected: `distinct added words, ${END_OF_TEXT} among them`,
+        remedy: "copy the checkpoint folder again",
+        cause,
+      });
+    }
   }
+}
+
+/** Why a word cannot be an added token, if it cannot. */
+function problemOf(word: string): string | undefined {
+  if (word.length === 0) return "is empty";
+  if (/\p{Surrogate}/u.test(word)) return "has an unpaired surrogate";
+  // In the Hugging Face format an added token spelt like a byte's symbol takes the byte's id, and one that is made of symbols alone is
+  // read back as bytes; printable ASCII symbols stand for themselves.
+  if (SYMBOLS.has(word)) return "is the symbol of a byte";
+  if ([...word].every((c) => SYMBOLS.has(c)) && /[^!-~]/.test(word)) return "is made of symbols of bytes";
+  return undefined;
 }
 
 /** GPT-2's printable symbol of each byte. */
@@ -239,3 +276,5 @@ function byteAlphabet(): string[] {
   let shifted = 0;
   return Array.from({ length: BYTES }, (_, byte) => String.fromCodePoint(printable(byte) ? byte : 256 + shifted++));
 }
+
+const SYMBOLS: ReadonlySet<string> = new Set(byteAlphabet());
