@@ -35,7 +35,7 @@ export function summarySentences(report: RunReport): string[] {
     sentences.push(changeSentence("valid rate", base.valid.rate, last.valid.rate, gain.valid));
     sentences.push(changeSentence(`optimal rate (${run.objective})`, base.optimal.rate, last.optimal.rate, gain.optimal));
     sentences.push("The intervals are over boards of this one run; the spread over training seeds is not in them.");
-    if (report.best !== undefined && report.best.checkpoint <= run.stages.finished - 1) {
+    if (report.best !== undefined && report.best.valid > last.valid.rate) {
       const name = report.best.checkpoint === 0 ? "the base checkpoint" : `the checkpoint of stage ${report.best.checkpoint - 1}`;
       sentences.push(`The best valid rate, ${percent(report.best.valid)} %, is that of ${name}, not of the last one.`);
     }
@@ -88,7 +88,7 @@ function validationTable(report: RunReport): TextTable {
       return cell === undefined ? "" : `${percent(cell.valid.rate)} / ${percent(cell.optimal.rate)}`;
     }),
     v.tokens.toFixed(1),
-    stage?.tokens === undefined ? "" : (stage.tokens.total / 1e6).toFixed(2),
+    stage?.tokens === undefined ? "" : (stage.tokens.total / 1e6).toFixed(stage.tokens.total < 1e5 ? 4 : 2),
   ];
   const n = (report.base ?? report.stages.find((s) => s.validation)?.validation)?.n ?? 0;
   return {

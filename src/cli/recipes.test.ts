@@ -1,0 +1,69 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { ConfigError, InputError } from "../core/index.js";
+import { loadRecipe, recipeNames } from "./recipes.js";
+
+const minimal = "name: mine\nstages: 2\ninstances: 10\nconfig: { a: 1 }\nbase: checkpoints/base\n";
+function file(text: string, name = "mine.yaml"): string {
+  const path = join(mkdtempSync(join(tmpdir(), "envwright-recipe-")), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+test("every shipped recipe is valid and found by its name", () => {
+  expect(recipeNames()).toContain("tiny");
+  for (const name of recipeNames()) expect(loadRecipe(name).recipe.name).toBe(name);
+});
+
+test("an unknown name is refused with the nearest recipe", () => {
+  expect(() => loadRecipe("tinny")).toThrow(InputError);
+  expect(() => loadRecipe("tinny")).toThrow(/did you mean "tiny"\?/);
+});
+
+test("overrides reach any depth, also where the recipe leaves the defaults unsaid", () => {
+  const { recipe, dir } = loadRecipe(file(minimal), [
+    "trainer.grpo.optimiser.lr=1e-3",
+    "stages=5",
+    "config.sizes.3.wait_ratio=0.5",
+    "engineer.guardrails.rollback=true",
+    "validation={count: 30, temperature: 1}",
+  ]);
+  expect(recipe.trainer.grpo.optimiser.lr).toBe(1e-3);
+  expect(recipe.trainer.grpo.steps).toBe(30);
+  expect(recipe.stages).toBe(5);
+  expect(recipe.config).toEqual({ a: 1, sizes: { 3: { wait_ratio: 0.5 } } });
+  expect(recipe.engineer.guardrails.rollback).toBe(true);
+  expect(recipe.validation).toMatchObject({ count: 30, temperature: 1 });
+  expect(dir).not.toBe(process.cwd());
+});
+
+test("a value is typed by the schema: text stays text even when it looks like a number", () => {
+  expect(loadRecipe(file(minimal), ["name=12", "description=yes: no"]).recipe).toMatchObject({ name: "12", description: "yes: no" });
+});
+
+test("paths on the command line start where one stands", () => {
+  expect(loadRecipe(file(minimal), ["base=some/where"]).recipe.base).toBe(resolve("some/where"));
+  expect(loadRecipe(file(minimal)).recipe.base).toBe("checkpoints/base");
+});
+
+test.each([
+  ["trainer.grpo.stepz=3", /unknown key "trainer.grpo.stepz", did you mean "steps"/],
+  ["stage=3", /unknown key "stage", did you mean "stages"/],
+  ["stages=many", /"stages".*many/],
+  ["stages.first=1", /nothing called "first"/],
+  ["stages", /not of the form path=value/],
+])("--set %s is refused", (override, message) => {
+  expect(() => loadRecipe(file(minimal), [override])).toThrow(InputError);
+  expect(() => loadRecipe(file(minimal), [override])).toThrow(message);
+});
+
+test("an override can supply what the recipe lacks", () => {
+  expect(loadRecipe(file(minimal.replace(/base.*\n/, "")), ["base=x"]).recipe.base).toBe(resolve("x"));
+});
+
+test("YAML that cannot be read is refused with its line", () => {
+  expect(() => loadRecipe(file("name: a\n  stages: [\n"))).toThrow(ConfigError);
+  expect(() => loadRecipe(file("name: a\n  stages: [\n"))).toThrow(/line \d/);
+});
