@@ -12,13 +12,14 @@ import { smallChange } from "../docs/examples/small-change.js";
 import { parseOptions } from "../src/cli/options.js";
 import { loadRecipe, recipeNames, resolveRecipe } from "../src/cli/recipes.js";
 import { VERBS } from "../src/cli/verbs.js";
-import { eventSchema, parseWith, Seed } from "../src/core/index.js";
+import { eventSchema, grpoOptionsSchema, parseWith, Seed } from "../src/core/index.js";
 import { recipeReference } from "../src/core/recipe-reference.js";
 import { ENGINEERS, engineeringDemonstration, VARIANTS } from "../src/engineers/index.js";
 import { familyConformance } from "../src/environments/conformance.js";
 import { familyByName } from "../src/environments/index.js";
 import { certify, completeInstance, instanceSchema, mapfFrozenLake } from "../src/environments/mapf-frozenlake/index.js";
 import { cells, parseMatrix } from "../src/experiments/index.js";
+import { ratioMetrics, rolloutMetrics } from "../src/trainers/embedded/grpo-step.js";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -65,7 +66,7 @@ function firstCells(text: string, head: string): string[] {
   const [, rows] = unpadded(text).split(`| ${head} |`, 2);
   const lines = rows!.split("\n").slice(2);
   const end = lines.findIndex((line) => !line.startsWith("|"));
-  return lines.slice(0, end).map((line) => line.split("|")[1]!.trim().replaceAll("`", ""));
+  return lines.slice(0, end < 0 ? undefined : end).map((line) => line.split("|")[1]!.trim().replaceAll("`", ""));
 }
 
 describe("links", () => {
@@ -315,6 +316,26 @@ describe("docs/engineers.md", () => {
 it("docs/loop.md tells of every type of event", () => {
   const table = firstCells(read("docs/loop.md"), "type").flatMap((cell) => cell.split(", "));
   expect(table.sort()).toEqual(eventSchema.options.map((option) => option.shape.type.value).sort());
+});
+
+it("docs/run-folder.md names every file that the loop writes", () => {
+  const written = Array.from(read("src/loop/steps.ts").matchAll(/"([\w-]+\.(?:json|parquet|md))"/g), ([, name]) => name!);
+  expect(written.length).toBeGreaterThan(10);
+  expect([...new Set(written)].filter((name) => !read("docs/run-folder.md").includes(name))).toEqual([]);
+});
+
+it("docs/grpo.md explains every metric", () => {
+  const sample = { tokens: Int32Array.of(1), logProbs: Float32Array.of(-1), finishReason: "stop" as const };
+  const instance = { id: "a", hash: "a" };
+  const verdict = { instance: "a", ok: true, code: "valid", reason: "", counts: {}, optima: {}, optimal: {} };
+  const reward = { total: 1, accuracy: 1, length: 1, weight: 1 };
+  const score = { completions: [{ verdict, reward, advantage: 0 }], zeroVariance: true };
+  const group = { instance, stratum: "<stratum>", prompt: Int32Array.of(1), samples: [sample], texts: [""], score };
+  const options = grpoOptionsSchema.parse({});
+  const logged = { ...rolloutMetrics([group], "makespan"), ...ratioMetrics([], [], [], options) };
+  const told = firstCells(between(read("docs/grpo.md"), "metrics"), "metric").flatMap((cell) => cell.split(", "));
+  const ofUpdates = ["loss", "grad_norm", "learning_rate", "replay_loss", "kl"];
+  expect(told.sort()).toEqual([...Object.keys(logged), ...ofUpdates].sort());
 });
 
 describe("docs/environments.md", () => {
