@@ -1,163 +1,196 @@
 /**
- * Keys and values of the rows of one decode batch, [rows, KV, capacity, hd] for each layer, and the mask that hides empty slots. The
- * graph reads these arrays where they lie; the sampler writes one slot a row and step. Rows keep their own lengths.
+ * Keys and values of one decode batch as the decode graph reads them: those of the prompts, one block a slot, and those of the tokens
+ * decoded so far, one block a place. All rows have decoded equally many tokens. Memory is kept from batch to batch and never handed out
+ * uncleared: a number that is not finite would spread through weights of 0.
  */
-import { floats, type Tensor } from "./graph/session.js";
+import { floats, Tensor } from "./graph/session.js";
 import type { Qwen3Config } from "./qwen3-config.js";
+import type { RowLayout } from "./row-layout.js";
 
 const HIDDEN = -1e9;
+/** Decoded tokens that the cache grows by. */
+const STEP = 16;
+
+/** What the prefill graph gave: for each layer [prompts, KV, padded, hd]. */
+export interface PromptStates {
+  readonly keys: readonly Float32Array[];
+  readonly values: readonly Float32Array[];
+  readonly padded: number;
+  /** Tokens of each prompt. */
+  readonly lengths: readonly number[];
+}
 
 export class KeyValueCache {
-  private keys: Float32Array[];
-  private values: Float32Array[];
-  private mask: Float32Array;
-  private lengths: Int32Array;
-  private newKeys: Float32Array[] = [];
-  private newValues: Float32Array[] = [];
-  private inputTensors: Record<string, Tensor> | undefined;
-  private outputTensors: Record<string, Tensor> | undefined;
+  private readonly layers: readonly number[];
+  private readonly hd: number;
+  private readonly kvHeads: number;
+  /** Keys of all layers, then values of all layers. `spare` takes turns with `own`. */
+  private own: Float32Array[];
+  private spare: Float32Array[];
+  private readonly ofPrompts: Float32Array[];
+  private mask = new Float32Array(0);
+  private positions = new BigInt64Array(0);
+  private newStates: Float32Array[] = [];
 
-  constructor(
-    private readonly config: Qwen3Config,
-    public rows: number,
-    public capacity: number,
-  ) {
-    const size = () => new Float32Array(rows * this.rowSize);
-    this.keys = this.layers().map(size);
-    this.values = this.layers().map(size);
-    this.mask = new Float32Array(rows * capacity).fill(HIDDEN);
-    this.lengths = new Int32Array(rows);
+  private prompts: PromptStates | undefined;
+  private promptLength = 0;
+  private layout: RowLayout | undefined;
+  private decoded = 0;
+  private capacity = 0;
+
+  constructor(config: Qwen3Config) {
+    this.layers = Array.from({ length: config.num_hidden_layers }, (_, l) => l);
+    this.hd = config.head_dim;
+    this.kvHeads = config.num_key_value_heads;
+    const none = () => Array.from({ length: 2 * config.num_hidden_layers }, () => new Float32Array(0));
+    [this.own, this.spare, this.ofPrompts] = [none(), none(), none()];
   }
 
-  length(row: number): number {
-    return this.lengths[row]!;
+  /** Begins a batch; `place` comes next. */
+  start(prompts: PromptStates): void {
+    this.prompts = prompts;
+    this.promptLength = Math.ceil(Math.max(...prompts.lengths) / 8) * 8;
+    this.layout = undefined;
+    this.decoded = 0;
   }
 
-  /** Fills a row from a prompt's keys and values [P, KV, T, hd] of one layer. */
-  copyPrompt(row: number, layer: number, keys: Float32Array, values: Float32Array, prompt: number, padded: number, length: number): void {
-    const { num_key_value_heads: kvHeads, head_dim: hd } = this.config;
-    for (let h = 0; h < kvHeads; h++) {
-      const from = (prompt * kvHeads + h) * padded * hd;
-      const to = (row * kvHeads + h) * this.capacity * hd;
-      this.keys[layer]!.set(keys.subarray(from, from + length * hd), to);
-      this.values[layer]!.set(values.subarray(from, from + length * hd), to);
-    }
-    if (layer > 0) return;
-    this.lengths[row] = length;
-    this.mask.fill(0, row * this.capacity, row * this.capacity + length);
+  /** Whether there is no room for another token: `place` makes some. */
+  get full(): boolean {
+    return this.decoded === this.capacity;
   }
 
-  /** Keeps the rows named, ascending, and cuts the batch down to `target` rows: a padded count, so that few shapes occur. */
-  keep(survivors: readonly number[], target: number): void {
-    survivors.forEach((from, to) => {
-      if (from === to) return;
-      for (const cache of [...this.keys, ...this.values]) {
-        cache.copyWithin(to * this.rowSize, from * this.rowSize, (from + 1) * this.rowSize);
-      }
-      this.mask.copyWithin(to * this.capacity, from * this.capacity, (from + 1) * this.capacity);
-      this.lengths[to] = this.lengths[from]!;
-    });
-    const rows = Math.min(target, this.rows);
-    if (rows === this.rows) return;
-    this.rows = rows;
-    this.forgetTensors();
-  }
-
-  /** Makes sure that each of the first `active` rows has a free slot; grows by `step` slots. */
-  makeRoom(active: number, step: number): void {
-    let longest = 0;
-    for (let r = 0; r < active; r++) longest = Math.max(longest, this.lengths[r]!);
-    if (longest < this.capacity) return;
-    const { num_key_value_heads: kvHeads, head_dim: hd } = this.config;
+  /** Arranges the rows anew and gives the inputs and outputs of the decode graph for that arrangement. */
+  place(layout: RowLayout): { inputs: Record<string, Tensor>; outputs: Record<string, Tensor> } {
+    const { kvHeads, hd, decoded } = this;
     const before = this.capacity;
-    this.capacity = Math.ceil((longest + step) / step) * step;
-    const widen = (cache: Float32Array, width: number, lines: number, fill: number) => {
-      const wide = new Float32Array(lines * this.capacity * width).fill(fill);
-      for (let line = 0; line < lines; line++) {
-        wide.set(cache.subarray(line * before * width, (line + 1) * before * width), line * this.capacity * width);
-      }
-      return wide;
-    };
-    this.keys = this.keys.map((cache) => widen(cache, hd, this.rows * kvHeads, 0));
-    this.values = this.values.map((cache) => widen(cache, hd, this.rows * kvHeads, 0));
-    this.mask = widen(this.mask, 1, this.rows, HIDDEN);
-    this.forgetTensors();
-  }
-
-  /** The cache and mask as inputs of the decode graph. */
-  inputs(): Record<string, Tensor> {
-    if (this.inputTensors === undefined) {
-      const { num_key_value_heads: kvHeads, head_dim: hd } = this.config;
-      const shape = [this.rows, kvHeads, this.capacity, hd];
-      const tensors: Record<string, Tensor> = {
-        mask: floats(this.mask.subarray(0, this.rows * this.capacity), [this.rows, 1, 1, this.capacity]),
-      };
-      for (const l of this.layers()) {
-        tensors[`k${l}`] = floats(this.keys[l]!.subarray(0, this.rows * this.rowSize), shape);
-        tensors[`v${l}`] = floats(this.values[l]!.subarray(0, this.rows * this.rowSize), shape);
-      }
-      this.inputTensors = tensors;
-    }
-    return this.inputTensors;
-  }
-
-  /** Where the decode graph writes the new keys and values. */
-  outputs(): Record<string, Tensor> {
-    if (this.outputTensors === undefined) {
-      const width = this.width;
-      this.newKeys = this.layers().map(() => new Float32Array(this.rows * width));
-      this.newValues = this.layers().map(() => new Float32Array(this.rows * width));
-      const tensors: Record<string, Tensor> = {};
-      for (const l of this.layers()) {
-        tensors[`newK${l}`] = floats(this.newKeys[l]!, [this.rows, width]);
-        tensors[`newV${l}`] = floats(this.newValues[l]!, [this.rows, width]);
-      }
-      this.outputTensors = tensors;
-    }
-    return this.outputTensors;
-  }
-
-  /** Writes a layer's new keys and values into the next slot of the first `active` rows. */
-  append(layer: number, active: number): void {
-    const { num_key_value_heads: kvHeads, head_dim: hd } = this.config;
-    const keys = this.keys[layer]!;
-    const values = this.values[layer]!;
-    const newKeys = this.newKeys[layer]!;
-    const newValues = this.newValues[layer]!;
-    for (let r = 0; r < active; r++) {
+    this.capacity = (Math.floor(decoded / STEP) + 1) * STEP;
+    this.copyPrompts(layout);
+    const oldPlace = new Map(this.layout?.places.map((row, place) => [row, place]));
+    const oldRows = this.layout?.places.length ?? 0;
+    const rows = layout.places.length;
+    const block = this.capacity * hd;
+    this.own.forEach((from, i) => {
+      const to = withRoom(this.spare, i, kvHeads * rows * block);
       for (let h = 0; h < kvHeads; h++) {
-        const to = ((r * kvHeads + h) * this.capacity + this.lengths[r]!) * hd;
-        const from = (r * kvHeads + h) * hd;
-        for (let i = 0; i < hd; i++) {
-          keys[to + i] = newKeys[from + i]!;
-          values[to + i] = newValues[from + i]!;
-        }
+        layout.places.forEach((row, place) => {
+          const at = (h * rows + place) * block;
+          const old = row === undefined ? undefined : oldPlace.get(row);
+          const kept = old === undefined ? 0 : decoded * hd;
+          if (old !== undefined) {
+            const start = (h * oldRows + old) * before * hd;
+            to.set(from.subarray(start, start + kept), at);
+          }
+          to.fill(0, at + kept, at + block);
+        });
+      }
+    });
+    [this.own, this.spare] = [this.spare, this.own];
+    this.layout = layout;
+    this.fillMask(layout);
+    return { inputs: this.inputs(layout), outputs: this.outputs(rows) };
+  }
+
+  /** Keeps the new keys and values that the decode graph wrote into its outputs, and shows them to the next step. */
+  append(): void {
+    const { kvHeads, hd, capacity, decoded } = this;
+    const rows = this.layout!.places.length;
+    this.newStates.forEach((from, i) => {
+      const to = this.own[i]!;
+      for (let block = 0; block < kvHeads * rows; block++) {
+        const source = block * hd;
+        const target = (block * capacity + decoded) * hd;
+        for (let j = 0; j < hd; j++) to[target + j] = from[source + j]!;
+      }
+    });
+    const width = this.maskWidth;
+    for (let r = 0; r < rows; r++) {
+      this.mask[r * width + this.promptLength + decoded] = 0;
+      this.positions[r] = this.positions[r]! + 1n;
+    }
+    this.decoded += 1;
+  }
+
+  private copyPrompts(layout: RowLayout): void {
+    const { kvHeads, hd, promptLength } = this;
+    const { keys, values, padded } = this.prompts!;
+    const slots = layout.prompts.length;
+    const used = promptLength * hd;
+    [...keys, ...values].forEach((from, i) => {
+      const to = withRoom(this.ofPrompts, i, kvHeads * slots * used);
+      for (let h = 0; h < kvHeads; h++) {
+        layout.prompts.forEach((prompt, slot) => {
+          const start = (prompt * kvHeads + h) * padded * hd;
+          to.set(from.subarray(start, start + used), (h * slots + slot) * used);
+        });
+      }
+    });
+  }
+
+  private fillMask(layout: RowLayout): void {
+    const { promptLength, decoded, maskWidth: width } = this;
+    const rows = layout.places.length;
+    this.mask = new Float32Array(rows * width).fill(HIDDEN);
+    this.positions = new BigInt64Array(rows);
+    for (let r = 0; r < rows; r++) {
+      const length = this.prompts!.lengths[layout.prompts[Math.floor(r / layout.width)]!]!;
+      this.positions[r] = BigInt(length + decoded);
+      this.mask.fill(0, r * width, r * width + length);
+      this.mask.fill(0, r * width + promptLength, r * width + promptLength + decoded);
+      this.mask[(r + 1) * width - 1] = 0;
+    }
+  }
+
+  private inputs(layout: RowLayout): Record<string, Tensor> {
+    const { kvHeads, hd, capacity, promptLength } = this;
+    const [slots, rows] = [layout.prompts.length, layout.places.length];
+    const integers = (values: readonly number[]) => new Tensor("int64", BigInt64Array.from(values, BigInt), [values.length]);
+    const inputs: Record<string, Tensor> = {
+      grid: integers([0, 0, -1, layout.width, 0]),
+      parts: integers([promptLength, capacity, 1]),
+      mask: floats(this.mask, [rows, 1, this.maskWidth]),
+      positions: new Tensor("int64", this.positions, [1, rows]),
+    };
+    const part = (buffer: Float32Array, shape: readonly number[]) =>
+      floats(
+        buffer.subarray(
+          0,
+          shape.reduce((a, b) => a * b, 1),
+        ),
+        shape,
+      );
+    for (const l of this.layers) {
+      for (const [at, prompt, own] of [
+        [l, `promptK${l}`, `k${l}`],
+        [this.layers.length + l, `promptV${l}`, `v${l}`],
+      ] as const) {
+        inputs[prompt] = part(this.ofPrompts[at]!, [kvHeads, 1, slots, promptLength, hd]);
+        inputs[own] = part(this.own[at]!, [kvHeads, 1, rows, capacity, hd]);
       }
     }
+    return inputs;
   }
 
-  /** After every layer was appended: the slot becomes visible. */
-  advance(active: number): void {
-    for (let r = 0; r < active; r++) {
-      this.mask[r * this.capacity + this.lengths[r]!] = 0;
-      this.lengths[r] = this.lengths[r]! + 1;
+  private outputs(rows: number): Record<string, Tensor> {
+    const shape = [1, this.kvHeads, rows, this.hd];
+    this.newStates = this.own.map(() => new Float32Array(this.kvHeads * rows * this.hd));
+    const outputs: Record<string, Tensor> = {};
+    for (const l of this.layers) {
+      outputs[`newK${l}`] = floats(this.newStates[l]!, shape);
+      outputs[`newV${l}`] = floats(this.newStates[this.layers.length + l]!, shape);
     }
+    return outputs;
   }
 
-  private get width(): number {
-    return this.config.num_key_value_heads * this.config.head_dim;
+  private get maskWidth(): number {
+    return this.promptLength + this.capacity + 1;
   }
+}
 
-  private get rowSize(): number {
-    return this.width * this.capacity;
-  }
-
-  private layers(): number[] {
-    return Array.from({ length: this.config.num_hidden_layers }, (_, l) => l);
-  }
-
-  private forgetTensors(): void {
-    this.inputTensors = undefined;
-    this.outputTensors = undefined;
-  }
+/** The buffer at `index`, replaced by a larger one where it is too small. */
+function withRoom(buffers: Float32Array[], index: number, size: number): Float32Array {
+  const known = buffers[index]!;
+  if (known.length >= size) return known;
+  const larger = new Float32Array(size);
+  buffers[index] = larger;
+  return larger;
 }

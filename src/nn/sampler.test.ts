@@ -78,6 +78,68 @@ describe("the sampler", () => {
     });
   }
 
+  it("gives them too where completions share a prompt, in groups of any size, and end one by one", async () => {
+    const sizes = [8, 8, 3, 1, 5, 8, 2, 8, 7, 1, 13];
+    const requests = sizes.flatMap((size, group) =>
+      Array.from({ length: size }, (_, j) => {
+        const temperature = group % 3 === 0 ? 0.8 : 1;
+        return request(20 + group, { index: 100 * group + j, maxNewTokens: 1 + ((7 * j + 5 * group) % 60), stopTokens: [], temperature });
+      }),
+    );
+    const results = await engine.sample(requests);
+    for (const temperature of [0.8, 1]) {
+      const chosen = requests.flatMap((r, i) => (r.temperature === temperature ? [i] : []));
+      const expected = await engine.logProbs(
+        asSequences(
+          chosen.map((i) => requests[i]!),
+          chosen.map((i) => results[i]!),
+        ),
+        1 / temperature,
+      );
+      chosen.forEach((i, at) => {
+        expect(results[i]!.tokens.length).toBe(requests[i]!.maxNewTokens);
+        results[i]!.logProbs.forEach((p, t) => {
+          expect(Math.abs(p - expected[at]![t]!), `row ${i}, token ${t}`).toBeLessThan(1e-4);
+        });
+      });
+    }
+  });
+
+  it("draws by the probabilities: the tokens of 3,000 completions of one prompt are as frequent as their log-probabilities say", async () => {
+    const count = 3000;
+    const results = await engine.sample(
+      Array.from({ length: count }, (_, index) => request(3, { index, maxNewTokens: 2, stopTokens: [] })),
+    );
+    const counts = new Map<number, { expected: number; found: number }>();
+    for (const { tokens, logProbs } of results) {
+      const known = counts.get(tokens[0]!) ?? { expected: count * Math.exp(logProbs[0]!), found: 0 };
+      known.found += 1;
+      counts.set(tokens[0]!, known);
+    }
+    let chiSquare = 0;
+    let others = { expected: count, found: count };
+    let cells = 0;
+    for (const { expected, found } of counts.values()) {
+      if (expected < 10) continue;
+      chiSquare += (found - expected) ** 2 / expected;
+      others = { expected: others.expected - expected, found: others.found - found };
+      cells += 1;
+    }
+    chiSquare += (others.found - others.expected) ** 2 / Math.max(others.expected, 1);
+    expect(cells).toBeGreaterThan(8);
+    // Mean `cells`, deviation √(2·cells): four deviations; the seed is fixed.
+    expect(chiSquare).toBeLessThan(cells + 4 * Math.sqrt(2 * cells));
+  });
+
+  it("forgets what an earlier batch left, numbers that are not finite included", async () => {
+    const requests = Array.from({ length: 12 }, (_, i) => request(i));
+    const before = await engine.sample(requests);
+    await engine.setParameters(new Float32Array(parameterLayout(config).total).fill(Number.NaN));
+    await engine.sample(requests);
+    await engine.setParameters(parameters());
+    expect(await engine.sample(requests)).toEqual(before);
+  });
+
   it("ends at a stop token or at the limit, and says which", async () => {
     const results = await engine.sample(Array.from({ length: 40 }, (_, i) => request(i, { maxNewTokens: 12 })));
     for (const { tokens, finishReason } of results) {
@@ -165,6 +227,29 @@ describe("choosing a token", () => {
   it("greedy breaks ties to the lowest id", () => {
     expect(pickGreedy(Float32Array.of(0.2, 0.4, 0.4), 0, 3)).toBe(1);
     expect(pickAllowed(Float32Array.of(1, 2, 2), 0, [2, 1], undefined)).toBe(1);
+  });
+
+  it("a nucleus is the one that a full sort gives, whatever the distribution", () => {
+    const nucleus = (p: Float32Array, topP: number): Set<number> => {
+      const order = [...p.keys()].sort((a, b) => p[b]! - p[a]! || a - b);
+      const kept = new Set<number>();
+      for (let mass = 0; mass < topP && kept.size < p.length; ) {
+        const token = order[kept.size]!;
+        kept.add(token);
+        mass += p[token]!;
+      }
+      return kept;
+    };
+    fc.assert(
+      fc.property(distribution, fc.double({ min: 0.05, max: 0.95, noNaN: true }), (p, topP) => {
+        const kept = nucleus(p, topP);
+        const drawn = new Set(Array.from({ length: 500 }, (_, i) => pickNucleus(p, 0, p.length, topP, i / 500)));
+        for (const token of drawn) expect(kept).toContain(token);
+        // Whoever has a chance of more than one in 500 must have been drawn.
+        for (const token of kept) if (p[token]! > 1 / 400) expect(drawn).toContain(token);
+      }),
+      { numRuns: 100 },
+    );
   });
 
   it("a nucleus never yields a token outside of the smallest set that reaches its mass", () => {

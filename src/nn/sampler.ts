@@ -1,14 +1,15 @@
 /**
- * Batched sampling with a KV cache. One call decodes one batch: prompts are read once each (completions of one prompt share the reading),
- * then all rows advance a token at a time; finished rows are dropped. What a row draws depends on its own seed and index; its
- * probabilities depend on the batch in the last bits only, and equal batches give equal bits.
+ * Batched sampling with a KV cache. One call decodes one batch: each distinct prompt is read once, then all rows advance a token at a
+ * time; completions of one prompt share its keys and values, and finished rows make room. What a row draws depends on its own seed and
+ * index; its probabilities depend on the batch in the last bits only, and equal batches give equal bits.
  */
 import { InputError, type Random, Seed } from "../core/index.js";
-import { decodeGraph, prefillGraph } from "./decode-graph.js";
+import { decodeGraph, MOST_ROWS, prefillGraph } from "./decode-graph.js";
 import { advance, type Grammar } from "./grammar.js";
-import { floats, integers, parameterTensors, type SessionCache, Tensor } from "./graph/session.js";
-import { KeyValueCache } from "./kv-cache.js";
+import { floats, integers, parameterTensors, type SessionCache, type Tensor } from "./graph/session.js";
+import { KeyValueCache, type PromptStates } from "./kv-cache.js";
 import { graphParameters, type Qwen3Config } from "./qwen3-config.js";
+import { layOut, type RowLayout } from "./row-layout.js";
 import { pickAllowed, pickGreedy, pickNucleus, pickSampled, softmaxInto } from "./token-choice.js";
 
 export interface SampleRequest {
@@ -35,40 +36,105 @@ export interface SampleResult {
   finishReason: "stop" | "length";
 }
 
+/** Prompts are padded to a multiple of this, so that few prefill graphs are made. */
 const ROUND = 16;
-/** Rows that the batch is a multiple of when finished rows are dropped. */
-const ROWS = 8;
+/** Requests of one call. A layout has up to half again as many places. */
+const MOST_REQUESTS = MOST_ROWS / 2;
+/** Rows are packed together again when that costs less than this share of what the present layout costs. */
+const WORTH_PACKING = 0.8;
 
 interface Row {
   request: SampleRequest;
   random: Random;
-  result: number;
   tokens: number[];
   logProbs: number[];
   state: number;
 }
 
+/** One arrangement of the rows, ready to be run step after step. */
+interface Arrangement {
+  layout: RowLayout;
+  feeds: Record<string, Tensor>;
+  outputs: Record<string, Tensor>;
+  tokens: Int32Array;
+  probabilities: Float32Array;
+  /** The array of probabilities itself where no grammar needs logits. */
+  logits: Float32Array;
+}
+
 export class Sampler {
   private parameters: Record<string, Tensor> = {};
+  private readonly cache: KeyValueCache;
 
   constructor(
     private readonly config: Qwen3Config,
     private readonly sessions: SessionCache,
-  ) {}
+  ) {
+    this.cache = new KeyValueCache(config);
+  }
 
   setParameters(flat: Float32Array): void {
     this.parameters = parameterTensors(graphParameters(this.config), flat);
   }
 
-  /** @throws {InputError} an empty prompt, or one that with its completion exceeds the model's positions. */
+  /** @throws {InputError} too many requests, an empty prompt, or one that with its completion exceeds the model's positions. */
   async sample(requests: readonly SampleRequest[]): Promise<SampleResult[]> {
-    const { max_position_embeddings: limit, vocab_size: vocabulary } = this.config;
-    const results = new Array<SampleResult>(requests.length);
+    const rows = this.rowsOf(requests);
+    const results = new Array<SampleResult>(rows.length);
+    const finish = (index: number, finishReason: "stop" | "length") => {
+      const { tokens, logProbs } = rows[index]!;
+      results[index] = { tokens: Int32Array.from(tokens), logProbs: Float32Array.from(logProbs), finishReason };
+    };
+    if (rows.length === 0) return results;
+
+    const { states, logits, promptOf } = await this.prefill(rows);
+    let active = this.takeFirst(rows, logits, promptOf, finish);
+    if (active.length === 0) return results;
+    this.cache.start(states);
+    const longest = Math.max(...states.lengths);
+    const arrange = () => this.arrange(rows, layOut(active, promptOf, longest));
+    const session = await this.sessions.get("decode", () => decodeGraph(this.config));
+    const { vocab_size: vocabulary } = this.config;
+
+    let now = arrange();
+    while (active.length > 0) {
+      if (this.cache.full) now = arrange();
+      const { layout, feeds, outputs, tokens } = now;
+      layout.places.forEach((index, place) => {
+        // A place left by its row goes on with its last token; nobody reads what comes of it.
+        if (index !== undefined) tokens[place] = rows[index]!.tokens.at(-1)!;
+      });
+      await session.run(feeds, outputs);
+      this.cache.append();
+
+      const left = new Set(active);
+      layout.places.forEach((index, place) => {
+        if (index === undefined || results[index] !== undefined) return;
+        const end = this.take(rows[index]!, now.probabilities, now.logits, place * vocabulary);
+        if (end === undefined) return;
+        finish(index, end);
+        left.delete(index);
+      });
+      if (left.size === active.length) continue;
+      active = active.filter((index) => left.has(index));
+      if (active.length > 0 && layOut(active, promptOf, longest).cost <= WORTH_PACKING * layout.cost) now = arrange();
+    }
+    return results;
+  }
+
+  private rowsOf(requests: readonly SampleRequest[]): Row[] {
+    const { max_position_embeddings: limit } = this.config;
+    if (requests.length > MOST_REQUESTS) {
+      throw new InputError({
+        message: `${requests.length} requests in one batch`,
+        value: requests.length,
+        expected: `at most ${MOST_REQUESTS}`,
+      });
+    }
     const seeds = new Map<string, Seed>();
-    const rows: Row[] = [];
-    requests.forEach((request, result) => {
+    return requests.map((request, i) => {
       const { prompt, maxNewTokens, seed } = request;
-      if (prompt.length === 0) throw new InputError({ message: `request ${result} has an empty prompt`, expected: "at least one token" });
+      if (prompt.length === 0) throw new InputError({ message: `request ${i} has an empty prompt`, expected: "at least one token" });
       if (prompt.length + maxNewTokens > limit) {
         throw new InputError({
           message: `a prompt of ${prompt.length} tokens and ${maxNewTokens} new ones exceed the model's ${limit} positions`,
@@ -78,52 +144,63 @@ export class Sampler {
         });
       }
       if (!seeds.has(seed)) seeds.set(seed, Seed.parse(seed));
-      const random = seeds.get(seed)!.at(request.index);
-      rows.push({ request, random, result, tokens: [], logProbs: [], state: request.grammar?.start ?? 0 });
+      return { request, random: seeds.get(seed)!.at(request.index), tokens: [], logProbs: [], state: request.grammar?.start ?? 0 };
     });
-    const finish = (row: Row, finishReason: "stop" | "length") => {
-      results[row.result] = { tokens: Int32Array.from(row.tokens), logProbs: Float32Array.from(row.logProbs), finishReason };
-    };
+  }
 
-    const { cache, logits, promptOf } = await this.prefill(rows);
-    let active: Row[] = [];
-    const kept: number[] = [];
+  /** Draws every row's first token from its prompt's logits [P, V]. Returns the rows that go on. */
+  private takeFirst(
+    rows: readonly Row[],
+    logits: Float32Array,
+    promptOf: readonly number[],
+    finish: (index: number, reason: "stop" | "length") => void,
+  ): number[] {
+    const { vocab_size: vocabulary } = this.config;
     const probabilities = new Float32Array(vocabulary);
     const scaled = new Float32Array(vocabulary);
-    for (const [r, row] of rows.entries()) {
+    const active: number[] = [];
+    let known = "";
+    rows.forEach((row, index) => {
       if (row.request.maxNewTokens === 0) {
-        finish(row, "length");
-        continue;
+        finish(index, "length");
+        return;
       }
       const inverse = inverseTemperature(row.request);
-      const from = promptOf[r]! * vocabulary;
-      for (let i = 0; i < vocabulary; i++) scaled[i] = logits[from + i]! * inverse;
-      softmaxInto(scaled, probabilities);
+      const key = `${promptOf[index]} ${inverse}`;
+      if (key !== known) {
+        const from = promptOf[index]! * vocabulary;
+        for (let i = 0; i < vocabulary; i++) scaled[i] = logits[from + i]! * inverse;
+        softmaxInto(scaled, probabilities);
+        known = key;
+      }
       const end = this.take(row, probabilities, scaled, 0);
-      if (end === undefined) {
-        active.push(row);
-        kept.push(r);
-      } else finish(row, end);
-    }
-    cache.keep(kept, paddedRows(kept.length));
+      if (end === undefined) active.push(index);
+      else finish(index, end);
+    });
+    return active;
+  }
 
-    while (active.length > 0) {
-      const step = await this.step(active, cache);
-      const next: Row[] = [];
-      const survivors: number[] = [];
-      active.forEach((row, r) => {
-        const end = this.take(row, step.probabilities, step.logits, r * vocabulary);
-        if (end === undefined) {
-          next.push(row);
-          survivors.push(r);
-        } else finish(row, end);
-      });
-      // Dropping moves memory: worth it when a group of rows becomes free.
-      const target = paddedRows(next.length);
-      if (next.length < active.length) cache.keep(survivors, target);
-      active = next;
+  private arrange(rows: readonly Row[], layout: RowLayout): Arrangement {
+    const { inputs, outputs } = this.cache.place(layout);
+    const { vocab_size: vocabulary } = this.config;
+    const batch = layout.places.length;
+    const requests = layout.places.map((index) => (index === undefined ? undefined : rows[index]!.request));
+    const tokens = new Int32Array(batch);
+    const inverse = Float32Array.from(requests, (r) => (r === undefined ? 1 : inverseTemperature(r)));
+    const probabilities = new Float32Array(batch * vocabulary);
+    outputs.probabilities = floats(probabilities, [batch, vocabulary]);
+    let logits = probabilities;
+    if (requests.some((r) => r?.grammar !== undefined)) {
+      logits = new Float32Array(batch * vocabulary);
+      outputs.logits = floats(logits, [batch, vocabulary]);
     }
-    return results;
+    const feeds = {
+      ...this.parameters,
+      ...inputs,
+      tokens: integers(tokens, [batch]),
+      inverseTemperature: floats(inverse, [batch, 1]),
+    };
+    return { layout, feeds, outputs, tokens, probabilities, logits };
   }
 
   /** Draws the row's next token from the distribution at `offset`; says how the row ended, if it did. */
@@ -149,8 +226,8 @@ export class Sampler {
     return row.tokens.length >= maxNewTokens ? "length" : undefined;
   }
 
-  /** Reads every distinct prompt once. Returns the cache of all rows, and which prompt's logits [P, V] each row starts from. */
-  private async prefill(rows: readonly Row[]): Promise<{ cache: KeyValueCache; logits: Float32Array; promptOf: number[] }> {
+  /** Reads every distinct prompt once. `promptOf` tells which prompt each row has, and thus which logits [P, V] it starts from. */
+  private async prefill(rows: readonly Row[]): Promise<{ states: PromptStates; logits: Float32Array; promptOf: number[] }> {
     const { vocab_size: vocabulary, num_hidden_layers: layers, num_key_value_heads: kvHeads, head_dim: hd } = this.config;
     const known = new Map<string, number>();
     const prompts: Int32Array[] = [];
@@ -164,75 +241,29 @@ export class Sampler {
       }
       return index;
     });
-    const length = roundUp(Math.max(...prompts.map((p) => p.length)));
-    const tokens = new Int32Array(prompts.length * length);
+    const lengths = prompts.map((p) => p.length);
+    const padded = Math.ceil(Math.max(...lengths) / ROUND) * ROUND;
+    const tokens = new Int32Array(prompts.length * padded);
     const last = new Int32Array(prompts.length);
     prompts.forEach((prompt, p) => {
-      tokens.set(prompt, p * length);
-      last[p] = p * length + prompt.length - 1;
+      tokens.set(prompt, p * padded);
+      last[p] = p * padded + prompt.length - 1;
     });
-    const session = await this.sessions.get(`prefill ${length}`, () => prefillGraph(this.config, length));
-    const shape = [prompts.length, kvHeads, length, hd];
-    const outputs: Record<string, Tensor> = {
-      logits: floats(new Float32Array(prompts.length * vocabulary), [prompts.length, vocabulary]),
-    };
+    const session = await this.sessions.get(`prefill ${padded}`, () => prefillGraph(this.config, padded));
+    const shape = [prompts.length, kvHeads, padded, hd];
+    const logits = new Float32Array(prompts.length * vocabulary);
+    const outputs: Record<string, Tensor> = { logits: floats(logits, [prompts.length, vocabulary]) };
+    const blocks = () => Array.from({ length: layers }, () => new Float32Array(prompts.length * kvHeads * padded * hd));
+    const [keys, values] = [blocks(), blocks()];
     for (let l = 0; l < layers; l++) {
-      for (const name of [`k${l}`, `v${l}`]) outputs[name] = floats(new Float32Array(prompts.length * kvHeads * length * hd), shape);
+      outputs[`k${l}`] = floats(keys[l]!, shape);
+      outputs[`v${l}`] = floats(values[l]!, shape);
     }
-    const feeds = { ...this.parameters, tokens: integers(tokens, [tokens.length]), rows: integers(last, [last.length]) };
-    await session.run(feeds, outputs);
-
-    const cache = new KeyValueCache(this.config, rows.length, length + ROUND);
-    rows.forEach(({ request }, r) => {
-      for (let l = 0; l < layers; l++) {
-        const source = (name: string) => outputs[`${name}${l}`]!.data as Float32Array;
-        cache.copyPrompt(r, l, source("k"), source("v"), promptOf[r]!, length, request.prompt.length);
-      }
-    });
-    return { cache, logits: outputs.logits!.data as Float32Array, promptOf };
-  }
-
-  /** One token for each active row: reads the last token of each, writes its keys and values, gives the next distributions. */
-  private async step(active: readonly Row[], cache: KeyValueCache): Promise<{ probabilities: Float32Array; logits: Float32Array }> {
-    cache.makeRoom(active.length, ROUND * 2);
-    const { vocab_size: vocabulary, num_hidden_layers: layers } = this.config;
-    const batch = cache.rows;
-    const tokens = new Int32Array(batch);
-    const positions = new BigInt64Array(batch);
-    const inverse = new Float32Array(batch).fill(1);
-    active.forEach((row, r) => {
-      tokens[r] = row.tokens.at(-1)!;
-      positions[r] = BigInt(cache.length(r));
-      inverse[r] = inverseTemperature(row.request);
-    });
-    const session = await this.sessions.get(`decode ${cache.capacity}`, () => decodeGraph(this.config, cache.capacity));
-    const probabilities = new Float32Array(batch * vocabulary);
-    const constrained = active.some((row) => row.request.grammar !== undefined);
-    const logits = constrained ? new Float32Array(batch * vocabulary) : probabilities;
-    const outputs: Record<string, Tensor> = { ...cache.outputs(), probabilities: floats(probabilities, [batch, vocabulary]) };
-    if (constrained) outputs.logits = floats(logits, [batch, vocabulary]);
-    const feeds = {
-      ...this.parameters,
-      ...cache.inputs(),
-      tokens: integers(tokens, [batch]),
-      positions: new Tensor("int64", positions, [batch, 1]),
-      inverseTemperature: floats(inverse, [batch, 1]),
-    };
-    await session.run(feeds, outputs);
-    for (let l = 0; l < layers; l++) cache.append(l, active.length);
-    cache.advance(active.length);
-    return { probabilities, logits };
+    await session.run({ ...this.parameters, tokens: integers(tokens, [tokens.length]), rows: integers(last, [last.length]) }, outputs);
+    return { states: { keys, values, padded, lengths }, logits, promptOf };
   }
 }
 
 function inverseTemperature(request: SampleRequest): number {
   return request.temperature === 0 ? 1 : 1 / request.temperature;
-}
-
-function roundUp(n: number): number {
-  return Math.ceil(n / ROUND) * ROUND;
-}
-
-function paddedRows(n: number): number {
-  return Math.ceil(n / ROWS) * ROWS;
 }

@@ -34,10 +34,14 @@ export function pickSampled(probabilities: Float32Array, offset: number, size: n
 
 /** Nucleus sampling (Holtzman et al., arXiv 1904.09751): the smallest set of likeliest tokens whose mass reaches topP. */
 export function pickNucleus(probabilities: Float32Array, offset: number, size: number, topP: number, uniform: number): number {
-  const order = Array.from({ length: size }, (_, i) => i).sort((a, b) => probabilities[offset + b]! - probabilities[offset + a]! || a - b);
+  // All tokens below this together are less than what the nucleus leaves out: they need not be sorted.
+  const least = (1 - topP) / (2 * size);
+  const order: number[] = [];
+  for (let i = 0; i < size; i++) if (probabilities[offset + i]! >= least) order.push(i);
+  order.sort((a, b) => probabilities[offset + b]! - probabilities[offset + a]! || a - b);
   let mass = 0;
   let count = 0;
-  while (count < size && mass < topP) mass += probabilities[offset + order[count++]!]!;
+  while (count < order.length && mass < topP) mass += probabilities[offset + order[count++]!]!;
   let cumulative = 0;
   for (let i = 0; i < count; i++) {
     cumulative += probabilities[offset + order[i]!]!;
