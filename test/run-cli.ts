@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const MAIN = resolve(import.meta.dirname, "../src/cli/main.ts");
-const TSX = pathToFileURL(join(dirname(createRequire(import.meta.url).resolve("tsx/package.json")), "dist/loader.mjs")).href;
+export const MAIN = resolve(import.meta.dirname, "../src/cli/main.ts");
+export const TSX = pathToFileURL(join(dirname(createRequire(import.meta.url).resolve("tsx/package.json")), "dist/loader.mjs")).href;
 
 export interface CliResult {
   code: number | null;

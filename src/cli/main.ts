@@ -1,69 +1,15 @@
 #!/usr/bin/env node
-/**
- * The `envwright` command: finds the verb, parses its options, runs it, and turns what went wrong into one message and an exit code.
- * 0 done; 1 failed while running; 2 refused before starting; 130 interrupted. Results go to stdout, everything else to stderr.
- */
-import { EnvwrightError, InputError, InterruptedError, nearest } from "../core/index.js";
-import { versions } from "../store/versions.js";
-import { programHelp, type Verb, verbHelp } from "./define-verb.js";
+/** The `envwright` command as a process: its streams, its signals, its exit code. What it does is in program.ts. */
+import { InterruptedError } from "../core/index.js";
 import { note } from "./notes.js";
-import { parseOptions } from "./options.js";
-import { VERBS } from "./verbs.js";
+import { runProgram } from "./program.js";
 
-const OLDEST_NODE = 20;
-
-process.exitCode = await main(process.argv.slice(2));
-
-async function main(argv: readonly string[]): Promise<number> {
-  leaveQuietlyWhenNobodyReads();
-  try {
-    requireNode();
-    const [name, ...rest] = argv;
-    if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-      const verb = name === "help" && rest[0] !== undefined ? await verbNamed(rest[0]) : undefined;
-      const colour = process.stdout.isTTY === true;
-      print(verb === undefined ? await programHelp(version(), VERBS, colour) : await verbHelp(verb, colour));
-      return name === undefined ? 2 : 0;
-    }
-    if (name === "--version" || name === "-V") {
-      print(version());
-      return 0;
-    }
-    const verb = await verbNamed(name);
-    if (rest.includes("--help") || rest.includes("-h")) {
-      print(await verbHelp(verb, process.stdout.isTTY === true));
-      return 0;
-    }
-    const values = parseOptions(verb.name, verb.options, rest);
-    await verb.run(values, { signal: verb.interruptible ? abortOnSignals() : new AbortController().signal, print, printJson, note });
-    return 0;
-  } catch (error) {
-    return fail(error);
-  }
-}
-
-async function verbNamed(name: string): Promise<Verb> {
-  const entry = VERBS.find((verb) => verb.name === name);
-  if (entry !== undefined) return entry.load();
-  const known = VERBS.map((verb) => verb.name);
-  const close = nearest(name, known);
-  throw new InputError({
-    message: `unknown command "${name}"${close === undefined ? "" : `, did you mean "${close}"?`}`,
-    value: name,
-    expected: `one of ${known.join(", ")}`,
-    remedy: "envwright --help says what each does",
-  });
-}
-
-function requireNode(): void {
-  const major = Number(process.versions.node.split(".")[0]);
-  if (major >= OLDEST_NODE) return;
-  throw new InputError({
-    message: `this is Node ${process.versions.node}`,
-    expected: `Node ${OLDEST_NODE} or later`,
-    remedy: `install Node ${OLDEST_NODE} (https://nodejs.org) and start again`,
-  });
-}
+leaveQuietlyWhenNobodyReads();
+process.exitCode = await runProgram(process.argv.slice(2), {
+  write: (text) => void process.stdout.write(text),
+  colour: process.stdout.isTTY === true,
+  interrupts: abortOnSignals,
+});
 
 /** The first signal asks the work to stop where it can be resumed; the second ends the process at once. */
 function abortOnSignals(): AbortSignal {
@@ -86,33 +32,4 @@ function leaveQuietlyWhenNobodyReads(): void {
       throw error;
     });
   }
-}
-
-function fail(error: unknown): number {
-  const debug = (process.env.ENVWRIGHT_DEBUG ?? "") !== "";
-  if (error instanceof InterruptedError) {
-    note(error.remedy === undefined ? error.message : `${error.message}\n  ${error.remedy}`);
-    return error.exitCode;
-  }
-  if (error instanceof EnvwrightError) {
-    note(`error: ${error.explain()}`);
-    if (debug) note(String(error.stack));
-    return error.exitCode;
-  }
-  const text = error instanceof Error ? (debug ? (error.stack ?? error.message) : error.message) : String(error);
-  note(`error: ${text}`);
-  if (!debug) note("  This is a fault of the program. ENVWRIGHT_DEBUG=1 shows where it happened.");
-  return 1;
-}
-
-function version(): string {
-  return versions().envwright ?? "unknown";
-}
-
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function printJson(document: unknown): void {
-  print(JSON.stringify(document, undefined, 2));
 }

@@ -36,7 +36,7 @@ export default defineVerb({
           `PNG of ${renderPng('<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><text y="15">a</text></svg>').length} bytes`,
       ),
     ];
-    for (const name of recipeNames()) checks.push(await attempt(`recipe ${name}`, () => checkOneRecipe(name)));
+    for (const name of recipeNames()) checks.push(await checkOneRecipe(name));
     const failed = checks.filter((check) => check.state === "failed");
     if (json) printJson({ ok: failed.length === 0, checks });
     else
@@ -52,9 +52,10 @@ export default defineVerb({
   },
 });
 
-async function attempt(name: string, check: () => Promise<string>): Promise<Check> {
+async function attempt(name: string, check: () => Promise<string | Check>): Promise<Check> {
   try {
-    return { name, state: "ok", detail: await check() };
+    const found = await check();
+    return typeof found === "string" ? { name, state: "ok", detail: found } : found;
   } catch (error) {
     const remedy = error instanceof EnvwrightError ? error.remedy : undefined;
     return { name, state: "failed", detail: (error as Error).message.split("\n", 1)[0]!, ...(remedy === undefined ? {} : { remedy }) };
@@ -71,7 +72,10 @@ function machine(): Check {
 /** A small model: one gradient and one sample through the native runtime. */
 async function checkEngine(): Promise<string> {
   const family = familyByName(familyNames()[0]!);
-  const options = pretrainOptionsSchema.parse({ model: { hidden_size: 32, layers: 1, heads: 1, kv_heads: 1, intermediate_size: 32 } });
+  const options = pretrainOptionsSchema.parse({
+    config: {},
+    model: { hidden_size: 32, layers: 1, heads: 1, kv_heads: 1, intermediate_size: 32 },
+  });
   const { tokenizer, modelConfig, parameters } = newModel(family, options, Seed.root("doctor"));
   const engine = await Engine.start({ config: modelConfig, workers: 1 });
   try {
@@ -103,9 +107,17 @@ async function checkStorage(): Promise<string> {
   }
 }
 
-async function checkOneRecipe(name: string): Promise<string> {
-  const { recipe, dir } = loadRecipe(name);
-  const { family } = checkRecipe(recipe);
-  const model = await readModelConfig(resolve(dir, recipe.base));
-  return `${family.name}, ${recipe.stages} stages, engineer ${recipe.engineer.name}; base of ${model.num_hidden_layers} layers, hidden size ${model.hidden_size}`;
+/** A recipe that does not hold is a fault; one whose base is not on this machine only cannot be run here. */
+async function checkOneRecipe(name: string): Promise<Check> {
+  const label = `recipe ${name}`;
+  return attempt(label, async () => {
+    const { recipe, dir } = loadRecipe(name);
+    const { family } = checkRecipe(recipe);
+    const detail = `${family.name}, ${recipe.stages} stages, engineer ${recipe.engineer.name}`;
+    const base = await attempt(label, async () => {
+      const model = await readModelConfig(resolve(dir, recipe.base));
+      return `${detail}; base of ${model.num_hidden_layers} layers, hidden size ${model.hidden_size}`;
+    });
+    return base.state === "ok" ? base : { ...base, state: "warning" };
+  });
 }

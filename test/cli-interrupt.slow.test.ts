@@ -1,0 +1,87 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { runCli } from "./run-cli.js";
+import { type TestBench, untrainedBench } from "./untrained-base.js";
+
+let bench: TestBench;
+const at = (name: string) => join(bench.dir, name);
+beforeAll(async () => {
+  bench = await untrainedBench({ stages: 3, steps: 20 });
+  expect((await runCli(["run", bench.recipe, "--out", at("whole"), "--quiet"])).code).toBe(0);
+});
+
+/** Every file of a run but the event log, whose times are its own. */
+function bytesOf(run: string): Record<string, string> {
+  const names = readdirSync(at(run), { recursive: true, withFileTypes: true }).filter((e) => e.isFile() && e.name !== "events.jsonl");
+  return Object.fromEntries(
+    names.map((e) => [join(e.parentPath, e.name).slice(at(run).length), readFileSync(join(e.parentPath, e.name), "base64")]),
+  );
+}
+
+/** Sends the signal once stage 0 is done, which is in the middle of stage 1 or close to it. */
+const signalAfterStage0 = (signal: NodeJS.Signals) => {
+  let sent = false;
+  return (text: string, kill: (signal: NodeJS.Signals) => void): void => {
+    if (sent || !text.includes("stage 0: proposal")) return;
+    sent = true;
+    setTimeout(() => kill(signal), 150);
+  };
+};
+
+test("Ctrl-C stops with 130 and the way to go on, and the resumed run has the bytes of an uninterrupted one", async () => {
+  const interrupted = await runCli(["run", bench.recipe, "--out", at("interrupted")], { onStderr: signalAfterStage0("SIGINT") });
+  expect(interrupted.code).toBe(130);
+  expect(interrupted.stdout).toBe("");
+  expect(interrupted.stderr).toMatch(/Stopping; what is done is kept[\s\S]*go on with: envwright run --resume/);
+  expect(existsSync(at("interrupted/run.lock"))).toBe(false);
+  const resumed = await runCli(["run", "--resume", at("interrupted"), "--json"]);
+  expect(resumed.code).toBe(0);
+  expect(JSON.parse(resumed.stdout).stages).toHaveLength(3);
+  expect(bytesOf("interrupted")).toEqual(bytesOf("whole"));
+});
+
+test("a killed run leaves a stale lock that is taken over, and resumes to the same bytes", async () => {
+  const killed = await runCli(["run", bench.recipe, "--out", at("killed")], { onStderr: signalAfterStage0("SIGKILL") });
+  expect(killed.code).toBeNull();
+  expect(existsSync(at("killed/run.lock"))).toBe(true);
+  expect((await runCli(["run", "--resume", at("killed"), "--quiet"])).code).toBe(0);
+  expect(bytesOf("killed")).toEqual(bytesOf("whole"));
+});
+
+test("a second process on the same folder is refused by the pid of the first", async () => {
+  let second: ReturnType<typeof runCli> | undefined;
+  const first = await runCli(["run", bench.recipe, "--out", at("shared")], {
+    onStderr: (text) => {
+      if (text.includes("base: valid")) second ??= runCli(["run", "--resume", at("shared")]);
+    },
+  });
+  expect(first.code).toBe(0);
+  const refused = await second!;
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toMatch(/in use by the running process \d+/);
+});
+
+test("an experiment runs every cell, keeps what is finished and reports the arms against the reference", async () => {
+  const matrix = {
+    name: "two-arms",
+    recipe: "test.json",
+    seeds: [1, 2],
+    set: { stages: 1, "trainer.grpo.steps": 1 },
+    arms: { fixed: { "engineer.name": "fixed" }, rule: { "engineer.name": "rule" } },
+    reference: "fixed",
+  };
+  writeFileSync(at("matrix.json"), JSON.stringify(matrix));
+  const first = await runCli(["experiment", at("matrix.json"), "--out", at("experiment"), "--parallel", "2", "--json"]);
+  expect(first.code).toBe(0);
+  const summary = JSON.parse(first.stdout);
+  expect(summary.cells.map((c: { state: string }) => c.state)).toEqual(["done", "done", "done", "done"]);
+  expect(summary.arms.map((a: { arm: string; seeds: number[] }) => [a.arm, a.seeds])).toEqual([["fixed", [1, 2]], ["rule", [1, 2]]]); // biome-ignore format: one line
+  expect(readFileSync(at("experiment/report.md"), "utf8")).toMatch(/\| rule \| 1, 2 \|/);
+  expect((await runCli(["experiment", at("matrix.json"), "--out", at("experiment")])).code).toBe(2);
+  const run = at("experiment/rule-seed2/run.json");
+  const before = readFileSync(run, "utf8");
+  const again = await runCli(["experiment", at("matrix.json"), "--out", at("experiment"), "--resume", "--json"]);
+  expect(JSON.parse(again.stdout).arms).toEqual(summary.arms);
+  expect(readFileSync(run, "utf8")).toBe(before);
+});

@@ -1,0 +1,75 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { callCli } from "./call-cli.js";
+import { type TestBench, untrainedBench } from "./untrained-base.js";
+
+let bench: TestBench;
+const at = (name: string) => join(bench.dir, name);
+beforeAll(async () => {
+  bench = await untrainedBench({ stages: 2, steps: 2 });
+});
+
+test("a run prints its report as one JSON document and leaves the folder that the design names", async () => {
+  const { code, stdout } = await callCli(["run", bench.recipe, "--out", at("run"), "--seed", "5", "--json"]);
+  expect(code).toBe(0);
+  const report = JSON.parse(stdout);
+  expect(report.run).toMatchObject({ name: "test", seed: 5, stages: { planned: 2, finished: 2 } });
+  expect(report.base.n).toBe(12);
+  expect(report.stages.map((s: { index: number }) => s.index)).toEqual([0, 1]);
+  expect(report.stages[0].proposal).toMatchObject({ engineer: "self", variant: "V6" });
+  expect(report.stages[1].config.sizes).toHaveProperty("3");
+  const files = ["config.json", "dataset.json", "train.parquet", "rollouts.parquet", "checkpoint", "validation.json", "failures.json"];
+  for (const name of files) expect(existsSync(at(`run/stages/01/${name}`)), name).toBe(true);
+  for (const name of ["context.md", "proposal.json"]) expect(existsSync(at(`run/stages/00/${name}`)), name).toBe(true);
+  expect(readFileSync(at("run/metrics.jsonl"), "utf8").trim().split("\n")).toHaveLength(4);
+
+  const again = await callCli(["report", at("run"), "--json"]);
+  expect(JSON.parse(again.stdout)).toEqual(report);
+  const resumed = await callCli(["run", "--resume", at("run"), "--json"]);
+  expect(JSON.parse(resumed.stdout)).toEqual(report);
+});
+
+test("a stored stage can be asked again: by the run's own engineer with its own answer, and by another one", async () => {
+  const proposal = JSON.parse(readFileSync(at("run/stages/00/proposal.json"), "utf8"));
+  const own = await callCli(["propose", "--from", at("run/stages/00"), "--json"]);
+  expect(JSON.parse(own.stdout).proposals).toEqual([proposal]);
+  const rule = await callCli(["propose", "--from", at("run/stages/00"), "--engineer", "rule"]);
+  expect(rule.code).toBe(0);
+  expect(rule.stdout).toMatch(/current +proposed[\s\S]*3 +data_ratio +50\.0[\s\S]*accepted|repaired/);
+  const context = await callCli(["propose", "--from", at("run/stages/00"), "--context"]);
+  expect(context.stdout).toBe(readFileSync(at("run/stages/00/context.md"), "utf8"));
+  expect((await callCli(["propose", "--from", at("run")])).code).toBe(2);
+});
+
+test("what cannot be started is refused before anything is written", async () => {
+  const refusals: [string[], RegExp][] = [
+    [["run", bench.recipe, "--out", at("run")], /already holds a run/],
+    [["run", bench.recipe, "--resume", at("run")], /exclude each other/],
+    [["run", "--resume", at("run"), "--seed", "2"], /--seed cannot change/],
+    [["run", "--resume", at("nowhere")], /no such folder/],
+    [["run", bench.recipe, "--out", at("new"), "--set", "base=nowhere"], /nowhere: no such checkpoint folder/],
+    [["run", bench.recipe, "--out", at("new"), "--set", "engineer.name=rul"], /engineer "rul"/],
+    [["run", bench.recipe, "--out", at("new"), "--set", "config.sizes.3.hole_ration=0.1"], /hole_ratio/],
+    [["run"], /RECIPE is missing/],
+  ];
+  for (const [argv, message] of refusals) {
+    const { code, stdout, stderr } = await callCli(argv);
+    expect([argv, code, stdout]).toEqual([argv, 2, ""]);
+    expect(stderr).toMatch(message);
+  }
+  expect(existsSync(at("new"))).toBe(false);
+});
+
+test("a checkpoint of the run is a policy that can be evaluated", async () => {
+  const dry = await callCli(["eval", "--policy", `embedded:${at("base")}`, "--set", at("run/validation.parquet"), "--dry-run", "--json"]);
+  expect(JSON.parse(dry.stdout)).toMatchObject({
+    instances: 12,
+    completions: 12,
+    first_prompt: expect.stringMatching(/^<size:[34]>.*<plan>$/),
+  });
+  const set = ["--set", at("run/validation.parquet"), "--max-tokens", "12", "--workers", "1"];
+  const evaluated = await callCli(["eval", "--policy", `embedded:${at("run/stages/01/checkpoint")}`, ...set, "--json"]);
+  const own = JSON.parse(readFileSync(at("run/stages/01/validation.json"), "utf8"));
+  expect(JSON.parse(evaluated.stdout).total).toMatchObject({ n: 12, valid: own.total.valid, codes: own.total.codes });
+});
