@@ -7,6 +7,7 @@
  */
 import type { Random } from "../../core/index.js";
 import { MAX_AGENTS, MAX_SIZE } from "./instance.js";
+import { NEIGHBOURS, OUTSIDE } from "./neighbours.js";
 
 const CELLS = MAX_SIZE * MAX_SIZE;
 const NO_PIECE = 255;
@@ -59,24 +60,22 @@ export class DrawnBoard {
     const cells = size * size;
     piece.fill(NO_PIECE, 0, cells);
     for (let i = 0; i < this.holeCount; i++) piece[this.holes[i]!] = HOLE_PIECE;
+    const neighbours = NEIGHBOURS[size]!;
     let pieces = 0;
     let filled = 0;
-    const visit = (cell: number): void => {
-      if (piece[cell] !== NO_PIECE) return;
-      piece[cell] = pieces;
-      order[filled++] = cell;
-    };
     for (let seed = 0; seed < cells; seed++) {
       if (piece[seed] !== NO_PIECE) continue;
       pieceStart[pieces] = filled;
-      visit(seed);
+      piece[seed] = pieces;
+      order[filled++] = seed;
       for (let next = filled - 1; next < filled; next++) {
-        const cell = order[next]!;
-        const column = cell % size;
-        if (cell >= size) visit(cell - size);
-        if (cell + size < cells) visit(cell + size);
-        if (column > 0) visit(cell - 1);
-        if (column + 1 < size) visit(cell + 1);
+        const around = order[next]! * 4;
+        for (let direction = 0; direction < 4; direction++) {
+          const cell = neighbours[around + direction]!;
+          if (cell === OUTSIDE || piece[cell] !== NO_PIECE) continue;
+          piece[cell] = pieces;
+          order[filled++] = cell;
+        }
       }
       pieces++;
     }

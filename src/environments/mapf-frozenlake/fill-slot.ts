@@ -4,6 +4,7 @@
  */
 import type { Random } from "../../core/index.js";
 import { DrawnBoard } from "./draw-board.js";
+import { type Meeting, MeetingDrawer } from "./draw-meeting.js";
 import type { Slot, Want } from "./quota.js";
 import { type Certificate, Solver } from "./solve/index.js";
 
@@ -12,6 +13,20 @@ export const MAX_DRAWS = 50_000;
 
 /** Nodes a candidate may cost the solver before it is dropped (and counted). */
 const NODE_BUDGET = 200_000;
+
+/**
+ * Two agents who have to wait, on boards with a smaller hole ratio than this, are drawn to be in each other's way: uniform draws find as
+ * few as 4 in 1,000. On fuller boards, with more agents, and for every other class, draws are uniform.
+ */
+const OPEN_BELOW = 0.15;
+
+/**
+ * Kinds of meetings to draw from. After certification they come out in about the shares of uniform draws: parked agents are seldom in the
+ * way for good on open boards, so they are drawn more often than they are kept. Measured (1,000 boards each; share of parked, mean
+ * shortest distance; uniform against drawn): 4×4 with 2 holes 0.10, 3.04 against 0.10, 3.00; 8×8 with 3 holes 0.02, 5.62 against 0.02,
+ * 5.78; 10×10 with 10 holes 0.03, 7.51 against 0.08, 7.27; 10×10 with 14 holes 0.06, 7.71 against 0.11, 7.18.
+ */
+const MEETINGS: readonly Meeting[] = ["vertex", "vertex", "parked", "parked", "parked"];
 
 /** A board that fills a slot, in cell numbers row·size + column, and what is certified about it. */
 export interface Filling {
@@ -38,6 +53,7 @@ export function count(tally: Tally, key: string): void {
 
 export class SlotFiller {
   private readonly board = new DrawnBoard();
+  private readonly meetings = new MeetingDrawer();
   private readonly solver = new Solver();
 
   fill(slot: Slot, random: Random, tally: Tally, maxDraws = MAX_DRAWS): FillResult {
@@ -45,14 +61,23 @@ export class SlotFiller {
     for (let drawn = 1; drawn <= maxDraws; drawn++) {
       count(tally, "drawn");
       const holes = low === high ? low : random.between(low, high);
-      if (!this.board.draw(slot.size, holes, slot.agents, random)) {
-        count(tally, "no_room");
-        continue;
-      }
+      if (!this.draw(slot, holes, random, tally)) continue;
       const filling = this.judge(slot.want, tally);
       if (filling !== undefined) return { filling, drawn };
     }
     return { filling: undefined, drawn: maxDraws };
+  }
+
+  private draw({ size, agents, want }: Slot, holes: number, random: Random, tally: Tally): boolean {
+    const { board } = this;
+    if (!board.draw(size, holes, agents, random)) {
+      count(tally, "no_room");
+      return false;
+    }
+    if (want !== "wait" || agents !== 2 || holes >= OPEN_BELOW * size * size) return true;
+    if (this.meetings.draw(size, board.isHole, random.pick(MEETINGS), random, board.starts, board.goals)) return true;
+    count(tally, "no_meeting");
+    return false;
   }
 
   private judge(want: Want, tally: Tally): Filling | undefined {
