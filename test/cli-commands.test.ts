@@ -165,6 +165,17 @@ describe("report", () => {
     expect(readFileSync(at("figure.png")).subarray(1, 4).toString()).toBe("PNG");
   });
 
+  test("runs validated on different boards are reported without a comparison, and it is said why", async () => {
+    const history = sampleHistory({ valid: [0.3], boards: 100, name: "run-c" });
+    const run = await RunFolder.create(at("run-c"), { recipe: history.recipe });
+    await run.writeRecord("run", "base-validation.json", validationReportSchema, { ...history.base!, set_sha256: "1".repeat(64) });
+    run.close();
+    const { code, stdout, stderr } = await callCli(["report", at("run-a"), at("run-c"), "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ runs: [{}, {}], comparisons: [] });
+    expect(stderr).toMatch(/not compared: .*different sets/);
+  });
+
   test("a changed record and a folder that is no run are refused with what to do", async () => {
     const path = at("run-b/stages/00/validation.json");
     const none = await callCli(["report", dir]);

@@ -2,19 +2,10 @@
 import { writeFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { InputError } from "../../core/index.js";
-import {
-  buildReport,
-  compareRuns,
-  comparisonSentence,
-  plotReports,
-  type RunHistory,
-  readHistory,
-  renderPng,
-  reportMarkdown,
-  reportText,
-} from "../../evaluation/index.js";
-import { RunFolder, storageFailure } from "../../store/index.js";
+import { compareRuns, comparisonSentence, plotReports, type RunHistory, renderPng } from "../../evaluation/index.js";
+import { storageFailure } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
+import { loadReport, type MeasuredReport, renderReport } from "../load-report.js";
 
 export default defineVerb({
   name: "report",
@@ -36,9 +27,21 @@ export default defineVerb({
     }
     const format = plot === undefined ? undefined : figureFormat(plot);
     const histories: RunHistory[] = [];
-    for (const dir of runs) histories.push(await readHistory(await RunFolder.open(dir)));
-    const reports = histories.map(buildReport);
-    const comparisons = histories.slice(1).map((history) => compareRuns(histories[0]!, history));
+    const reports: MeasuredReport[] = [];
+    for (const dir of runs) {
+      const { history, report } = await loadReport(dir);
+      histories.push(history);
+      reports.push(report);
+    }
+    const comparisons = histories.slice(1).flatMap((history) => {
+      try {
+        return [compareRuns(histories[0]!, history)];
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        note(`not compared: ${error.message}`);
+        return [];
+      }
+    });
     if (plot !== undefined && format !== undefined) {
       const svg = plotReports(reports);
       await writeFile(plot, format === ".png" ? renderPng(svg) : svg).catch((cause) => {
@@ -48,7 +51,7 @@ export default defineVerb({
     }
     if (json) printJson(reports.length === 1 ? reports[0] : { runs: reports, comparisons });
     else {
-      const text = reports.map(markdown ? reportMarkdown : reportText);
+      const text = reports.map((report) => renderReport(report, markdown));
       print([...text, ...comparisons.map(comparisonSentence)].join("\n\n"));
     }
   },

@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
-import { buildReport, readHistory, reportText } from "../../evaluation/index.js";
 import { resumeLoop, runLoop } from "../../loop/index.js";
 import { RUN_FILE, RunFolder } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
+import { loadReport, renderReport } from "../load-report.js";
 import { loadRecipe } from "../recipes.js";
 import { openRunView } from "../view/terminal.js";
 
@@ -61,11 +61,11 @@ export default defineVerb({
     } finally {
       view.close();
     }
-    const report = buildReport(await readHistory(await RunFolder.open(folder.dir)));
+    const { report } = await loadReport(folder.dir);
     if (json) printJson(report);
     else
       print(
-        `${reportText(report)}\n\nEverything is in ${shown(folder.dir)}; a figure: envwright report ${shown(folder.dir)} --plot figure.png`,
+        `${renderReport(report, false)}\n\nEverything is in ${shown(folder.dir)}; a figure: envwright report ${shown(folder.dir)} --plot figure.png`,
       );
   },
 });
