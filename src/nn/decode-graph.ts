@@ -44,10 +44,10 @@ export function prefillGraph(config: Qwen3Config, length: number): Uint8Array {
 /**
  * Inputs: parameters, `tokens` [B] int32, `positions` [1, B] int64, `inverseTemperature` [B, 1], `grid` int64 = [0, 0, −1, width, 0],
  * `parts` int64 = [T, S, 1], `mask` [B, 1, T+S+1] (0 or −1e9), for each layer `promptK<l>`, `promptV<l>` [KV, 1, B/width, T, hd] and
- * `k<l>`, `v<l>` [KV, 1, B, S, hd]. Outputs: `logits` [B, V] times the inverse temperature, `probabilities` [B, V], `newK<l>`,
- * `newV<l>` [1, KV, B, hd].
+ * `k<l>`, `v<l>` [KV, 1, B, S, hd]. Outputs: `probabilities` [B, V] at the temperature, `states` [2·layers, KV, B, hd], which are the new
+ * keys and values layer by layer, and where asked for `logits` [B, V], divided by the temperature.
  */
-export function decodeGraph(config: Qwen3Config): Uint8Array {
+export function decodeGraph(config: Qwen3Config, withLogits: boolean): Uint8Array {
   const g = new GraphBuilder();
   const parameters = parameterInputs(g, config);
   const { num_attention_heads: heads, num_key_value_heads: kvHeads, head_dim: hd } = config;
@@ -77,6 +77,7 @@ export function decodeGraph(config: Qwen3Config): Uint8Array {
   /** stream + x·wᵀ in one product. */
   const residual = (stream: Value, x: Value, w: Value) => emit(g, "Gemm", [x, w, stream], stream.shape, { transB: 1 });
 
+  const states: Value[] = [];
   let stream = gatherRows(g, parameter("model.embed_tokens.weight"), tokens);
   for (let l = 0; l < config.num_hidden_layers; l++) {
     const layer = `model.layers.${l}.`;
@@ -87,8 +88,7 @@ export function decodeGraph(config: Qwen3Config): Uint8Array {
     const perHead = transpose(g, reshape(g, qkv, [1, "B", heads + 2 * kvHeads, hd]), [0, 2, 1, 3]);
     const [q, k, v] = split(g, perHead, [heads, kvHeads, kvHeads], 1) as [Value, Value, Value];
     const newK = placed(k, `${layer}self_attn.k_norm.weight`, tables[1]!);
-    g.output(`newK${l}`, newK);
-    g.output(`newV${l}`, v);
+    states.push(newK, v);
 
     const queries = reshape(g, placed(q, `${layer}self_attn.q_norm.weight`, tables[0]!), inRows(hd));
     const [keys, values] = [newK, v].map((x) => reshape(g, x, [kvHeads, 1, "B", 1, hd])) as [Value, Value];
@@ -115,9 +115,13 @@ export function decodeGraph(config: Qwen3Config): Uint8Array {
     const [gate, up] = split(g, hidden, [config.intermediate_size, config.intermediate_size]) as [Value, Value];
     stream = residual(stream, gatedSilu(g, gate, up), parameter(`${layer}mlp.down_proj.weight`));
   }
-  const logits = linear(g, norm(stream, "model.norm.weight"), parameter("model.embed_tokens.weight"));
-  const scaled = emit(g, "Mul", [logits, inverseTemperature], logits.shape);
-  g.output("logits", scaled);
-  g.output("probabilities", emit(g, "Softmax", [scaled], scaled.shape, { axis: -1 }));
+  const last = norm(stream, "model.norm.weight");
+  // d numbers a row to scale instead of V.
+  const scaled = emit(g, "Mul", [last, inverseTemperature], last.shape);
+  const logits = linear(g, scaled, parameter("model.embed_tokens.weight"));
+  if (withLogits) g.output("logits", logits);
+  g.output("probabilities", emit(g, "Softmax", [logits], logits.shape, { axis: -1 }));
+  // One output is quicker to hand over than one a layer.
+  g.output("states", emit(g, "Concat", states, [states.length, kvHeads, "B", hd], { axis: 0 }));
   return g.build();
 }

@@ -24,13 +24,14 @@ export class KeyValueCache {
   private readonly layers: readonly number[];
   private readonly hd: number;
   private readonly kvHeads: number;
-  /** Keys of all layers, then values of all layers. `spare` takes turns with `own`. */
+  private readonly lastPosition: bigint;
+  /** Keys and values layer by layer: k0, v0, k1, … `spare` takes turns with `own`. */
   private own: Float32Array[];
   private spare: Float32Array[];
   private readonly ofPrompts: Float32Array[];
   private mask = new Float32Array(0);
   private positions = new BigInt64Array(0);
-  private newStates: Float32Array[] = [];
+  private newStates = new Float32Array(0);
 
   private prompts: PromptStates | undefined;
   private promptLength = 0;
@@ -42,6 +43,7 @@ export class KeyValueCache {
     this.layers = Array.from({ length: config.num_hidden_layers }, (_, l) => l);
     this.hd = config.head_dim;
     this.kvHeads = config.num_key_value_heads;
+    this.lastPosition = BigInt(config.max_position_embeddings - 1);
     const none = () => Array.from({ length: 2 * config.num_hidden_layers }, () => new Float32Array(0));
     [this.own, this.spare, this.ofPrompts] = [none(), none(), none()];
   }
@@ -61,51 +63,81 @@ export class KeyValueCache {
 
   /** Arranges the rows anew and gives the inputs and outputs of the decode graph for that arrangement. */
   place(layout: RowLayout): { inputs: Record<string, Tensor>; outputs: Record<string, Tensor> } {
-    const { kvHeads, hd, decoded } = this;
-    const before = this.capacity;
-    this.capacity = (Math.floor(decoded / STEP) + 1) * STEP;
-    this.copyPrompts(layout);
-    const oldPlace = new Map(this.layout?.places.map((row, place) => [row, place]));
-    const oldRows = this.layout?.places.length ?? 0;
-    const rows = layout.places.length;
-    const block = this.capacity * hd;
-    this.own.forEach((from, i) => {
-      const to = withRoom(this.spare, i, kvHeads * rows * block);
+    const before = this.layout;
+    const oldCapacity = this.capacity;
+    this.capacity = (Math.floor(this.decoded / STEP) + 1) * STEP;
+    if (before?.prompts.join() !== layout.prompts.join()) this.copyPrompts(layout);
+    const oldPlaces = new Map(before?.places.map((row, place) => [row, place]));
+    const sources = layout.places.map((row) => (row === undefined ? undefined : oldPlaces.get(row)));
+    if (before !== undefined && this.capacity === oldCapacity) this.moveRows(sources, before.places.length);
+    else this.widenRows(sources, before?.places.length ?? 0, oldCapacity);
+    this.layout = layout;
+    this.fillMask(layout);
+    return { inputs: this.inputs(layout), outputs: this.outputs(layout.places.length) };
+  }
+
+  /** Copies the block of each place from the old place in `sources`, neighbours at once, and clears places without one. */
+  private moveRows(sources: readonly (number | undefined)[], oldRows: number): void {
+    const { kvHeads, hd, capacity } = this;
+    const rows = sources.length;
+    const block = capacity * hd;
+    const runs: { from: number; to: number; length: number }[] = [];
+    const empty: number[] = [];
+    sources.forEach((from, to) => {
+      const run = runs.at(-1);
+      if (from === undefined) empty.push(to);
+      else if (run !== undefined && run.from + run.length === from && run.to + run.length === to) run.length += 1;
+      else runs.push({ from, to, length: 1 });
+    });
+    this.own.forEach((old, i) => {
+      const next = withRoom(this.spare, i, kvHeads * rows * block);
       for (let h = 0; h < kvHeads; h++) {
-        layout.places.forEach((row, place) => {
-          const at = (h * rows + place) * block;
-          const old = row === undefined ? undefined : oldPlace.get(row);
-          const kept = old === undefined ? 0 : decoded * hd;
-          if (old !== undefined) {
-            const start = (h * oldRows + old) * before * hd;
-            to.set(from.subarray(start, start + kept), at);
-          }
-          to.fill(0, at + kept, at + block);
+        for (const { from, to, length } of runs) {
+          const start = (h * oldRows + from) * block;
+          next.set(old.subarray(start, start + length * block), (h * rows + to) * block);
+        }
+        for (const to of empty) next.fill(0, (h * rows + to) * block, (h * rows + to + 1) * block);
+      }
+    });
+    [this.own, this.spare] = [this.spare, this.own];
+  }
+
+  /** The same into blocks of another capacity; what lies behind the decoded tokens is cleared. */
+  private widenRows(sources: readonly (number | undefined)[], oldRows: number, oldCapacity: number): void {
+    const { kvHeads, hd, capacity, decoded } = this;
+    const rows = sources.length;
+    this.own.forEach((old, i) => {
+      const next = withRoom(this.spare, i, kvHeads * rows * capacity * hd);
+      next.fill(0, 0, kvHeads * rows * capacity * hd);
+      if (decoded === 0) return;
+      for (let h = 0; h < kvHeads; h++) {
+        sources.forEach((from, to) => {
+          if (from === undefined) return;
+          const start = (h * oldRows + from) * oldCapacity * hd;
+          next.set(old.subarray(start, start + decoded * hd), (h * rows + to) * capacity * hd);
         });
       }
     });
     [this.own, this.spare] = [this.spare, this.own];
-    this.layout = layout;
-    this.fillMask(layout);
-    return { inputs: this.inputs(layout), outputs: this.outputs(rows) };
   }
 
   /** Keeps the new keys and values that the decode graph wrote into its outputs, and shows them to the next step. */
   append(): void {
     const { kvHeads, hd, capacity, decoded } = this;
     const rows = this.layout!.places.length;
-    this.newStates.forEach((from, i) => {
-      const to = this.own[i]!;
+    const from = this.newStates;
+    let source = 0;
+    for (const to of this.own) {
       for (let block = 0; block < kvHeads * rows; block++) {
-        const source = block * hd;
         const target = (block * capacity + decoded) * hd;
-        for (let j = 0; j < hd; j++) to[target + j] = from[source + j]!;
+        for (let j = 0; j < hd; j++) to[target + j] = from[source++]!;
       }
-    });
+    }
     const width = this.maskWidth;
     for (let r = 0; r < rows; r++) {
       this.mask[r * width + this.promptLength + decoded] = 0;
-      this.positions[r] = this.positions[r]! + 1n;
+      // Only a place whose row has ended can get as far as the last one.
+      if (this.positions[r]! < this.lastPosition) this.positions[r] = this.positions[r]! + 1n;
     }
     this.decoded += 1;
   }
@@ -115,7 +147,8 @@ export class KeyValueCache {
     const { keys, values, padded } = this.prompts!;
     const slots = layout.prompts.length;
     const used = promptLength * hd;
-    [...keys, ...values].forEach((from, i) => {
+    this.ofPrompts.forEach((_, i) => {
+      const from = (i % 2 === 0 ? keys : values)[i >> 1]!;
       const to = withRoom(this.ofPrompts, i, kvHeads * slots * used);
       for (let h = 0; h < kvHeads; h++) {
         layout.prompts.forEach((prompt, slot) => {
@@ -133,7 +166,8 @@ export class KeyValueCache {
     this.positions = new BigInt64Array(rows);
     for (let r = 0; r < rows; r++) {
       const length = this.prompts!.lengths[layout.prompts[Math.floor(r / layout.width)]!]!;
-      this.positions[r] = BigInt(length + decoded);
+      const position = BigInt(length + decoded);
+      this.positions[r] = position < this.lastPosition ? position : this.lastPosition;
       this.mask.fill(0, r * width, r * width + length);
       this.mask.fill(0, r * width + promptLength, r * width + promptLength + decoded);
       this.mask[(r + 1) * width - 1] = 0;
@@ -160,8 +194,8 @@ export class KeyValueCache {
       );
     for (const l of this.layers) {
       for (const [at, prompt, own] of [
-        [l, `promptK${l}`, `k${l}`],
-        [this.layers.length + l, `promptV${l}`, `v${l}`],
+        [2 * l, `promptK${l}`, `k${l}`],
+        [2 * l + 1, `promptV${l}`, `v${l}`],
       ] as const) {
         inputs[prompt] = part(this.ofPrompts[at]!, [kvHeads, 1, slots, promptLength, hd]);
         inputs[own] = part(this.own[at]!, [kvHeads, 1, rows, capacity, hd]);
@@ -171,14 +205,10 @@ export class KeyValueCache {
   }
 
   private outputs(rows: number): Record<string, Tensor> {
-    const shape = [1, this.kvHeads, rows, this.hd];
-    this.newStates = this.own.map(() => new Float32Array(this.kvHeads * rows * this.hd));
-    const outputs: Record<string, Tensor> = {};
-    for (const l of this.layers) {
-      outputs[`newK${l}`] = floats(this.newStates[l]!, shape);
-      outputs[`newV${l}`] = floats(this.newStates[this.layers.length + l]!, shape);
-    }
-    return outputs;
+    const shape = [this.own.length, this.kvHeads, rows, this.hd];
+    const size = this.own.length * this.kvHeads * rows * this.hd;
+    if (this.newStates.length < size) this.newStates = new Float32Array(size);
+    return { states: floats(this.newStates.subarray(0, size), shape) };
   }
 
   private get maskWidth(): number {

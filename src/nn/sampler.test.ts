@@ -199,6 +199,26 @@ describe("the sampler", () => {
     }
   });
 
+  it("decodes to the model's last position, beside a row that ended with a longer prompt", async () => {
+    const longer = await Engine.start({ config: { ...config, max_position_embeddings: 300 }, workers: 1 });
+    await longer.setParameters(parameters());
+    const random = seed.child("long").at(0);
+    const prompt = Int32Array.from({ length: 290 }, () => random.below(40));
+    const requests = [
+      request(0, { prompt, maxNewTokens: 10, stopTokens: [] }),
+      ...Array.from({ length: 9 }, (_, i) => request(i, { prompt: Int32Array.of(i + 1), maxNewTokens: 299, stopTokens: [] })),
+    ];
+    const results = await longer.sample(requests);
+    const expected = await longer.logProbs(asSequences(requests, results));
+    await longer.close();
+    results.forEach(({ tokens, logProbs }, i) => {
+      expect(tokens.length).toBe(requests[i]!.maxNewTokens);
+      logProbs.forEach((p, t) => {
+        expect(Math.abs(p - expected[i]![t]!)).toBeLessThan(2e-4);
+      });
+    });
+  });
+
   it("refuses a request that exceeds the model's positions, and an empty prompt", async () => {
     await expect(engine.sample([request(1, { maxNewTokens: 1000 })])).rejects.toThrow(/128 positions/);
     await expect(engine.sample([request(1, { prompt: new Int32Array(0) })])).rejects.toThrow(/empty prompt/);

@@ -65,6 +65,8 @@ interface Arrangement {
 export class Sampler {
   private parameters: Record<string, Tensor> = {};
   private readonly cache: KeyValueCache;
+  /** Where the decode graph writes, kept from batch to batch: memory that comes and goes outside of the heap sets off collections. */
+  private readonly written = { probabilities: new Float32Array(0), logits: new Float32Array(0) };
 
   constructor(
     private readonly config: Qwen3Config,
@@ -92,8 +94,9 @@ export class Sampler {
     if (active.length === 0) return results;
     this.cache.start(states);
     const longest = Math.max(...states.lengths);
-    const arrange = () => this.arrange(rows, layOut(active, promptOf, longest));
-    const session = await this.sessions.get("decode", () => decodeGraph(this.config));
+    const arrange = () => this.arrange(rows, layOut(active, promptOf, longest), constrained);
+    const constrained = requests.some((r) => r.grammar !== undefined);
+    const session = await this.sessions.get(constrained ? "decode with logits" : "decode", () => decodeGraph(this.config, constrained));
     const { vocab_size: vocabulary } = this.config;
 
     let now = arrange();
@@ -180,20 +183,22 @@ export class Sampler {
     return active;
   }
 
-  private arrange(rows: readonly Row[], layout: RowLayout): Arrangement {
+  private arrange(rows: readonly Row[], layout: RowLayout, constrained: boolean): Arrangement {
     const { inputs, outputs } = this.cache.place(layout);
     const { vocab_size: vocabulary } = this.config;
     const batch = layout.places.length;
     const requests = layout.places.map((index) => (index === undefined ? undefined : rows[index]!.request));
     const tokens = new Int32Array(batch);
     const inverse = Float32Array.from(requests, (r) => (r === undefined ? 1 : inverseTemperature(r)));
-    const probabilities = new Float32Array(batch * vocabulary);
-    outputs.probabilities = floats(probabilities, [batch, vocabulary]);
-    let logits = probabilities;
-    if (requests.some((r) => r?.grammar !== undefined)) {
-      logits = new Float32Array(batch * vocabulary);
-      outputs.logits = floats(logits, [batch, vocabulary]);
-    }
+    const output = (name: "probabilities" | "logits") => {
+      const size = batch * vocabulary;
+      if (this.written[name].length < size) this.written[name] = new Float32Array(size);
+      const part = this.written[name].subarray(0, size);
+      outputs[name] = floats(part, [batch, vocabulary]);
+      return part;
+    };
+    const probabilities = output("probabilities");
+    const logits = constrained ? output("logits") : probabilities;
     const feeds = {
       ...this.parameters,
       ...inputs,
@@ -228,7 +233,6 @@ export class Sampler {
 
   /** Reads every distinct prompt once. `promptOf` tells which prompt each row has, and thus which logits [P, V] it starts from. */
   private async prefill(rows: readonly Row[]): Promise<{ states: PromptStates; logits: Float32Array; promptOf: number[] }> {
-    const { vocab_size: vocabulary, num_hidden_layers: layers, num_key_value_heads: kvHeads, head_dim: hd } = this.config;
     const known = new Map<string, number>();
     const prompts: Int32Array[] = [];
     const promptOf = rows.map(({ request }) => {
@@ -250,17 +254,11 @@ export class Sampler {
       last[p] = p * padded + prompt.length - 1;
     });
     const session = await this.sessions.get(`prefill ${padded}`, () => prefillGraph(this.config, padded));
-    const shape = [prompts.length, kvHeads, padded, hd];
-    const logits = new Float32Array(prompts.length * vocabulary);
-    const outputs: Record<string, Tensor> = { logits: floats(logits, [prompts.length, vocabulary]) };
-    const blocks = () => Array.from({ length: layers }, () => new Float32Array(prompts.length * kvHeads * padded * hd));
-    const [keys, values] = [blocks(), blocks()];
-    for (let l = 0; l < layers; l++) {
-      outputs[`k${l}`] = floats(keys[l]!, shape);
-      outputs[`v${l}`] = floats(values[l]!, shape);
-    }
-    await session.run({ ...this.parameters, tokens: integers(tokens, [tokens.length]), rows: integers(last, [last.length]) }, outputs);
-    return { states: { keys, values, padded, lengths }, logits, promptOf };
+    const feeds = { ...this.parameters, tokens: integers(tokens, [tokens.length]), rows: integers(last, [last.length]) };
+    const outputs = await session.run(feeds);
+    const numbers = (name: string) => outputs[name]!.data as Float32Array;
+    const ofLayers = (name: string) => Array.from({ length: this.config.num_hidden_layers }, (_, l) => numbers(`${name}${l}`));
+    return { states: { keys: ofLayers("k"), values: ofLayers("v"), padded, lengths }, logits: numbers("logits"), promptOf };
   }
 }
 
