@@ -39,20 +39,28 @@ export async function pretrain(request: PretrainRequest): Promise<void> {
     });
   }
   const family = familyByName(recipe.family) as EnvironmentFamily<unknown, InstanceBase>;
-  const config = parseWith(family.configSchema, options.config, "recipe, pretrain.config");
+  const given = Array.isArray(options.config) ? options.config : [options.config];
+  const configs = given.map((config, i) => parseWith(family.configSchema, config, `recipe, pretrain.config.${i}`));
+  const config = configs[0];
   const seed = Seed.root(request.seed ?? recipe.seed).child("pretrain");
   const objective = family.objective(config);
   const workers = workerCount(recipe.workers);
 
   request.onPhase?.("generate", options.instances);
-  const { instances } = await family.generate(config, {
-    count: options.instances,
-    seed: seed.child("instances"),
-    repeats: "allow",
-    workers,
-    ...(request.signal === undefined ? {} : { signal: request.signal }),
-    ...(request.onProgress === undefined ? {} : { onProgress: request.onProgress }),
-  });
+  const instances: InstanceBase[] = [];
+  for (const [i, part] of configs.entries()) {
+    const before = instances.length;
+    const count = Math.floor((options.instances * (i + 1)) / configs.length) - before;
+    const made = await family.generate(part, {
+      count,
+      seed: seed.child("instances", i),
+      repeats: "allow",
+      workers,
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+      onProgress: (done) => request.onProgress?.(before + done, options.instances),
+    });
+    instances.push(...made.instances);
+  }
 
   const { tokenizer, modelConfig, parameters } = newModel(family, options, seed);
   const strata = family.strata(config);
