@@ -45,6 +45,7 @@ export function decoder(
   const mask = causalMask(g, config, length);
   const parameter = (name: string) => parameters.get(name)!;
   const norm = (x: Value, name: string) => rmsNorm(g, x, parameter(name), config.rms_norm_eps);
+  const ff = config.intermediate_size;
 
   let stream = gatherRows(g, parameter("model.embed_tokens.weight"), tokens);
   for (let l = 0; l < config.num_hidden_layers; l++) {
@@ -57,8 +58,9 @@ export function decoder(
       stream = gatherRows(g, stream, rows);
     }
     stream = add(g, stream, linear(g, mixed, parameter(`${layer}self_attn.o_proj.weight`)));
-    const hidden = linear(g, norm(stream, `${layer}post_attention_layernorm.weight`), parameter(`${layer}mlp.gate_up_proj.weight`));
-    const [gate, up] = split(g, hidden, [config.intermediate_size, config.intermediate_size]);
+    const hidden = norm(stream, `${layer}post_attention_layernorm.weight`);
+    // The matrix is taken apart, not the product: the rows of the one lie together, the columns of the other do not.
+    const [gate, up] = split(g, parameter(`${layer}mlp.gate_up_proj.weight`), [ff, ff], 0).map((w) => linear(g, hidden, w));
     stream = add(g, stream, linear(g, gatedSilu(g, gate!, up!), parameter(`${layer}mlp.down_proj.weight`)));
   }
   return norm(stream, "model.norm.weight");

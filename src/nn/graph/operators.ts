@@ -259,28 +259,29 @@ export function rmsNorm(g: GraphBuilder, x: Value, weight: Value, epsilon: numbe
     inputs: [x, weight],
     outputs: [out],
     backward: ([dy]) => {
-      // The operator's own second output (the inverse deviation) is wrong on WebGPU, so it is computed again.
+      // The operator's own second output (the inverse deviation r) is wrong on WebGPU, so it is computed again.
       const squares = emit(g, "ReduceSumSquare", [x, g.integers([-1])], column, { keepdims: 1 });
       const variance = emit(g, "Add", [emit(g, "Mul", [squares, g.scalar(1 / n)], column), g.scalar(epsilon)], column);
       const inverse = emit(g, "Reciprocal", [emit(g, "Sqrt", [variance], column)], column);
-      const normal = emit(g, "Mul", [x, inverse], x.shape);
-      const product = emit(g, "Mul", [dy, normal], x.shape);
+      const product = emit(g, "Mul", [dy, x], x.shape);
       return [
         () => {
-          const scaled = emit(g, "Mul", [dy, weight], x.shape);
-          const inner = emit(g, "Mul", [emit(g, "MatMul", [product, columnOf(g, weight)], column), g.scalar(1 / n)], column);
-          const centred = emit(g, "Sub", [scaled, emit(g, "Mul", [normal, inner], x.shape)], x.shape);
-          return emit(g, "Mul", [centred, inverse], x.shape);
+          // dx = r·(dy∘w) − x·r³·Σ(dy∘w∘x)/n
+          const straight = emit(g, "Mul", [emit(g, "Mul", [dy, weight], x.shape), inverse], x.shape);
+          const inner = emit(g, "MatMul", [product, emit(g, "Reshape", [weight, g.integers([-1, 1])], [n, 1])], column);
+          const cube = emit(g, "Mul", [emit(g, "Div", [inverse, variance], column), g.scalar(1 / n)], column);
+          return emit(g, "Sub", [straight, emit(g, "Mul", [x, emit(g, "Mul", [inner, cube], column)], x.shape)], x.shape);
         },
-        () => emit(g, "ReduceSum", [product, g.integers(x.shape.slice(1).map((_, i) => i))], weight.shape, { keepdims: 0 }),
+        () => {
+          // dw = Σ r·(dy∘x) over all rows, as a product with the row of inverses: one pass.
+          const flat = emit(g, "Reshape", [product, g.integers([-1, n])], ["rows", n]);
+          const row = emit(g, "Reshape", [inverse, g.integers([1, -1])], [1, "rows"]);
+          return emit(g, "Reshape", [emit(g, "MatMul", [row, flat], [1, n]), g.integers([n])], [n]);
+        },
       ];
     },
   });
   return out;
-}
-
-function columnOf(g: GraphBuilder, vector: Value): Value {
-  return emit(g, "Reshape", [vector, g.integers([-1, 1])], [vector.shape[0]!, 1]);
 }
 
 /** cos and sin of position·θ^(−2i/hd), times `scale`, [positions, hd/2] each. */
