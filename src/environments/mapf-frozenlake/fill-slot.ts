@@ -1,6 +1,6 @@
 /**
  * Fills one slot: draws candidates from the slot's own random stream until one is what the slot asks for. What it returns depends on the
- * slot and the stream alone, so any worker may do it. Gives up after MAX_DRAWS candidates; it never loops.
+ * slot and the stream alone, so any worker may do it. Gives up after MAX_DRAWS candidates or SLOT_NODE_BUDGET nodes; it never loops.
  */
 import type { Random } from "../../core/index.js";
 import { DrawnBoard } from "./draw-board.js";
@@ -13,6 +13,9 @@ export const MAX_DRAWS = 50_000;
 
 /** Nodes a candidate may cost the solver before it is dropped (and counted). */
 const NODE_BUDGET = 200_000;
+
+/** Nodes a slot may cost altogether before it is given up, for crowded boards whose every candidate is hard. */
+const SLOT_NODE_BUDGET = 20_000_000;
 
 /**
  * Two agents who have to wait, on boards with a smaller hole ratio than this, are drawn to be in each other's way: uniform draws find as
@@ -55,17 +58,22 @@ export class SlotFiller {
   private readonly board = new DrawnBoard();
   private readonly meetings = new MeetingDrawer();
   private readonly solver = new Solver();
+  /** Spent on the present slot. */
+  private nodes = 0;
 
   fill(slot: Slot, random: Random, tally: Tally, maxDraws = MAX_DRAWS): FillResult {
     const [low, high] = slot.holes;
-    for (let drawn = 1; drawn <= maxDraws; drawn++) {
+    let drawn = 0;
+    this.nodes = 0;
+    while (drawn < maxDraws && this.nodes < SLOT_NODE_BUDGET) {
+      drawn++;
       count(tally, "drawn");
       const holes = low === high ? low : random.between(low, high);
       if (!this.draw(slot, holes, random, tally)) continue;
       const filling = this.judge(slot.want, tally);
       if (filling !== undefined) return { filling, drawn };
     }
-    return { filling: undefined, drawn: maxDraws };
+    return { filling: undefined, drawn };
   }
 
   private draw({ size, agents, want }: Slot, holes: number, random: Random, tally: Tally): boolean {
@@ -90,6 +98,7 @@ export class SlotFiller {
       stopAboveSic: want === "no-conflict",
     };
     let certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, first);
+    this.nodes += this.solver.nodes;
     if (this.isDropped(certificate, want, tally)) return undefined;
     certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, { budget: NODE_BUDGET });
     if (this.isDropped(certificate, want, tally)) return undefined;
