@@ -54,12 +54,10 @@ export class Engine {
     const { total } = parameterLayout(this.config);
     if (flat.length !== total)
       throw new InputError({ message: `${flat.length} parameters`, value: flat.length, expected: `${total} for this config` });
-    const copies = flat.slice();
+    // Copied now: the caller may go on with its buffer while earlier operations still run.
+    const copies = Array.from({ length: this.pool.size }, () => flat.slice());
     await this.inOrder(() =>
-      this.pool.broadcast("parameters", () => {
-        const request = copies.slice();
-        return { request, transfer: [request.buffer] };
-      }),
+      this.pool.broadcast("parameters", (worker) => ({ request: copies[worker]!, transfer: [copies[worker]!.buffer as ArrayBuffer] })),
     );
   }
 

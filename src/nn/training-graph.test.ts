@@ -208,3 +208,37 @@ test("A query head reads the key head ⌊i/(H/KV)⌋: repeating K and V per quer
     expect(x).toBeCloseTo(expected[i]!, 12);
   });
 });
+
+test("Long sequences, whose attention is computed in blocks, have the loss and gradient of the same sequences computed whole.", () => {
+  const ungrouped = parseQwen3Config({
+    ...config,
+    num_hidden_layers: 1,
+    num_key_value_heads: config.num_attention_heads,
+    max_position_embeddings: 256,
+  });
+  const seed = Seed.root("blocks");
+  const draw = seed.child("tokens").at(0);
+  const sequence = Array.from({ length: 110 }, () => draw.below(config.vocab_size));
+  const rows = [0, 20, 42, 43, 44, 85, 86, 87, 108];
+  const at = (length: number) => {
+    const g = trainingGraph(ungrouped, "nll", length);
+    const feeds: Record<string, Array64> = {
+      inverseTemperature,
+      tokens: vector([...sequence, ...new Array<number>(length - sequence.length).fill(0)]),
+      rows: vector(rows),
+      targets: vector(rows.map((r) => sequence[r + 1]!)),
+      weights: vector(rows.map((_, i) => 0.1 + 0.05 * i)),
+    };
+    const flat = initialParameters(ungrouped, seed).map((x) => (x === 1 ? 1 : 20 * x));
+    for (const p of graphParameters(ungrouped)) feeds[p.name] = array64(p.shape, flat.subarray(p.offset, p.offset + p.size));
+    return { products: g.nodes.filter((n) => n.operator === "Softmax").length, out: interpret(g, feeds) };
+  };
+  const whole = at(112);
+  const blocked = at(128);
+  expect(blocked.products).toBeGreaterThan(whole.products);
+  for (const [name, { data }] of Object.entries(whole.out)) {
+    data.forEach((x, i) => {
+      expect(blocked.out[name]!.data[i], `${name}[${i}]`).toBeCloseTo(x, 10);
+    });
+  }
+});

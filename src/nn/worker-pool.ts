@@ -42,6 +42,10 @@ export class WorkerPool {
     });
   }
 
+  get size(): number {
+    return this.members.length;
+  }
+
   /** One task on whichever worker is free. @throws {EngineError} */
   run<K extends TaskKind>(kind: K, request: Tasks[K]["request"], transfer: ArrayBuffer[] = []): Promise<Tasks[K]["reply"]> {
     return new Promise((resolve, reject) => {
@@ -51,11 +55,14 @@ export class WorkerPool {
   }
 
   /** One task on every worker; `make` is called for each, because what is transferred can be given once. @throws {EngineError} */
-  async broadcast<K extends TaskKind>(kind: K, make: () => { request: Tasks[K]["request"]; transfer: ArrayBuffer[] }): Promise<void> {
+  async broadcast<K extends TaskKind>(
+    kind: K,
+    make: (worker: number) => { request: Tasks[K]["request"]; transfer: ArrayBuffer[] },
+  ): Promise<void> {
     const replies = this.members.map(
-      (member) =>
+      (member, index) =>
         new Promise((resolve, reject) => {
-          this.send(member, { kind, ...make(), resolve: resolve as (reply: never) => void, reject });
+          this.send(member, { kind, ...make(index), resolve: resolve as (reply: never) => void, reject });
         }),
     );
     await Promise.all(replies);

@@ -2,6 +2,7 @@
  * Builds one ONNX graph: values with known shape and type, constants, inputs, outputs, nodes, and the tape that `autodiff.ts` reads.
  * Knows no operator: those are functions in `operators.ts`. Refuses duplicate names, which the runtime would only warn about.
  */
+import { createHash } from "node:crypto";
 import { InputError } from "../../core/index.js";
 import { Message } from "./protobuf.js";
 
@@ -75,18 +76,16 @@ export class GraphBuilder {
   /** Equal constants are stored once. */
   constant(data: ConstantData, shape: readonly number[]): Value {
     const type = data instanceof Float32Array ? "float32" : data instanceof Int32Array ? "int32" : "int64";
-    const small = data.length <= 16;
-    const key = small
-      ? `${type}|${shape.join(",")}|${Array.from(data as ArrayLike<number | bigint>, (x) => (Object.is(x, -0) ? "-0" : String(x))).join(",")}`
-      : "";
-    const known = small ? this.constantByContent.get(key) : undefined;
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    const key = `${type}|${shape.join(",")}|${createHash("sha256").update(bytes).digest("base64")}`;
+    const known = this.constantByContent.get(key);
     if (known !== undefined) return known;
     const count = shape.reduce((a, b) => a * b, 1);
     if (count !== data.length)
       throw new InputError({ message: `constant of shape [${shape}] with ${data.length} numbers`, expected: `${count} numbers` });
     const value: Value = { name: this.fresh("constant"), shape, type };
     this.constants.push({ value, data });
-    if (small) this.constantByContent.set(key, value);
+    this.constantByContent.set(key, value);
     return value;
   }
 

@@ -31,6 +31,8 @@ const cases: Case[] = [
       return op.matmul(g, op.exponential(g, a!), b!);
     },
   },
+  { name: "concat", inputs: { a: [2, 3, 2], b: [2, 1, 2] }, build: (g, v) => op.concat(g, [v.a!, v.b!, op.exponential(g, v.a!)], 1) },
+  { name: "prefix", inputs: { x: [2, 5, 3] }, build: (g, v) => op.prefix(g, v.x!, 3, 1) },
   {
     name: "gatherRows with repeats",
     inputs: { table: [6, 3] },

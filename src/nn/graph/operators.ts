@@ -108,6 +108,39 @@ export function split(g: GraphBuilder, x: Value, sizes: readonly number[], axis 
   return parts;
 }
 
+/** Joins values of equal shape but for `axis`. */
+export function concat(g: GraphBuilder, parts: readonly Value[], axis: number): Value {
+  const sizes = parts.map((p) => p.shape[axis] as number);
+  const shape = parts[0]!.shape.map((n, i) => (i === axis ? sizes.reduce((a, b) => a + b, 0) : n));
+  const out = emit(g, "Concat", parts, shape, { axis });
+  g.record({
+    inputs: parts,
+    outputs: [out],
+    backward: ([dy]) => {
+      const gradients = g.node(
+        "Split",
+        [dy, g.integers(sizes)],
+        parts.map(({ shape }) => ({ shape })),
+        { axis },
+      );
+      return gradients.map((gradient) => () => gradient);
+    },
+  });
+  return out;
+}
+
+/** The first `count` places of `axis`. */
+export function prefix(g: GraphBuilder, x: Value, count: number, axis: number): Value {
+  const size = x.shape[axis] as number;
+  if (count === size) return x;
+  const [from, to, along] = [g.integers([0]), g.integers([count]), g.integers([axis])];
+  const shape = x.shape.map((n, i) => (i === axis ? count : n));
+  const out = emit(g, "Slice", [x, from, to, along], shape);
+  const padding = x.shape.flatMap(() => 0).concat(x.shape.map((_, i) => (i === axis ? size - count : 0)));
+  g.record({ inputs: [x], outputs: [out], backward: ([dy]) => [() => emit(g, "Pad", [dy, g.integers(padding)], x.shape)] });
+  return out;
+}
+
 /** Rows of a table [V, d] at int32 `rows` [M] → [M, d]. Repeated rows add up in the gradient. */
 export function gatherRows(g: GraphBuilder, table: Value, rows: Value): Value {
   const out = emit(g, "Gather", [table, rows], [rows.shape[0]!, table.shape[1]!], { axis: 0 });
@@ -259,29 +292,28 @@ export function rmsNorm(g: GraphBuilder, x: Value, weight: Value, epsilon: numbe
     inputs: [x, weight],
     outputs: [out],
     backward: ([dy]) => {
-      // The operator's own second output (the inverse deviation r) is wrong on WebGPU, so it is computed again.
+      // The operator's own second output (the inverse deviation) is wrong on WebGPU, so it is computed again.
       const squares = emit(g, "ReduceSumSquare", [x, g.integers([-1])], column, { keepdims: 1 });
       const variance = emit(g, "Add", [emit(g, "Mul", [squares, g.scalar(1 / n)], column), g.scalar(epsilon)], column);
       const inverse = emit(g, "Reciprocal", [emit(g, "Sqrt", [variance], column)], column);
-      const product = emit(g, "Mul", [dy, x], x.shape);
+      const normal = emit(g, "Mul", [x, inverse], x.shape);
+      const product = emit(g, "Mul", [dy, normal], x.shape);
       return [
         () => {
-          // dx = r·(dy∘w) − x·r³·Σ(dy∘w∘x)/n
-          const straight = emit(g, "Mul", [emit(g, "Mul", [dy, weight], x.shape), inverse], x.shape);
-          const inner = emit(g, "MatMul", [product, emit(g, "Reshape", [weight, g.integers([-1, 1])], [n, 1])], column);
-          const cube = emit(g, "Mul", [emit(g, "Div", [inverse, variance], column), g.scalar(1 / n)], column);
-          return emit(g, "Sub", [straight, emit(g, "Mul", [x, emit(g, "Mul", [inner, cube], column)], x.shape)], x.shape);
+          const scaled = emit(g, "Mul", [dy, weight], x.shape);
+          const inner = emit(g, "Mul", [emit(g, "MatMul", [product, columnOf(g, weight)], column), g.scalar(1 / n)], column);
+          const centred = emit(g, "Sub", [scaled, emit(g, "Mul", [normal, inner], x.shape)], x.shape);
+          return emit(g, "Mul", [centred, inverse], x.shape);
         },
-        () => {
-          // dw = Σ r·(dy∘x) over all rows, as a product with the row of inverses: one pass.
-          const flat = emit(g, "Reshape", [product, g.integers([-1, n])], ["rows", n]);
-          const row = emit(g, "Reshape", [inverse, g.integers([1, -1])], [1, "rows"]);
-          return emit(g, "Reshape", [emit(g, "MatMul", [row, flat], [1, n]), g.integers([n])], [n]);
-        },
+        () => emit(g, "ReduceSum", [product, g.integers(x.shape.slice(1).map((_, i) => i))], weight.shape, { keepdims: 0 }),
       ];
     },
   });
   return out;
+}
+
+function columnOf(g: GraphBuilder, vector: Value): Value {
+  return emit(g, "Reshape", [vector, g.integers([-1, 1])], [vector.shape[0]!, 1]);
 }
 
 /** cos and sin of position·θ^(−2i/hd), times `scale`, [positions, hd/2] each. */

@@ -100,6 +100,10 @@ function evaluate(node: GraphNode, inputs: Array64[]): Array64[] {
       return [scatterAdd(a, b, c)];
     case "Split":
       return split(a, Array.from(b.data), attributes.axis as number);
+    case "Slice":
+      return [slice(a, b, c, inputs[3]!)];
+    case "Pad":
+      return [pad(a, Array.from(b.data))];
     case "Concat":
       return [concat(inputs, attributes.axis as number)];
     default:
@@ -270,6 +274,34 @@ function split(x: Array64, sizes: readonly number[], axis: number): Array64[] {
     start += size;
     return array64(shape, out);
   });
+}
+
+/** Step 1 and non-negative bounds only. */
+function slice(x: Array64, starts: Array64, ends: Array64, axes: Array64): Array64 {
+  const from = x.shape.map(() => 0);
+  const shape = [...x.shape];
+  axes.data.forEach((axis, i) => {
+    from[axis] = starts.data[i]!;
+    shape[axis] = ends.data[i]! - starts.data[i]!;
+  });
+  const step = strides(x.shape);
+  const out = new Float64Array(product(shape));
+  each(shape, (index, flat) => {
+    out[flat] = x.data[index.reduce((at, i, axis) => at + (i + from[axis]!) * step[axis]!, 0)]!;
+  });
+  return array64(shape, out);
+}
+
+/** Zeros before (first half of `widths`) and after. */
+function pad(x: Array64, widths: readonly number[]): Array64 {
+  const rank = x.shape.length;
+  const shape = x.shape.map((n, axis) => n + widths[axis]! + widths[rank + axis]!);
+  const step = strides(shape);
+  const out = new Float64Array(product(shape));
+  each(x.shape, (index, flat) => {
+    out[index.reduce((at, i, axis) => at + (i + widths[axis]!) * step[axis]!, 0)] = x.data[flat]!;
+  });
+  return array64(shape, out);
 }
 
 function concat(parts: readonly Array64[], axis: number): Array64 {
