@@ -23,7 +23,25 @@ export interface Checkpoint {
 const WEIGHTS = "model.safetensors";
 const CONFIG = "config.json";
 
-const headSchema = z.looseObject({ architectures: z.array(z.string()).optional(), model_type: z.string().optional() });
+/** What the graphs compute, of the fields that a Qwen3 config may carry; another value would be another function. */
+const headSchema = z.looseObject({
+  model_type: z.string().optional(),
+  hidden_act: z.literal("silu", { error: "hidden_act must be silu" }).optional(),
+  attention_bias: z.literal(false, { error: "attention_bias must be false" }).optional(),
+  use_sliding_window: z.literal(false, { error: "use_sliding_window must be false" }).optional(),
+  rope_scaling: z.null({ error: "rope_scaling is not supported" }).optional(),
+  rope_parameters: z
+    .looseObject({
+      rope_type: z.literal("default", { error: "only rope_type default is supported" }).optional(),
+      rope_theta: z.number().optional(),
+      partial_rotary_factor: z.literal(1, { error: "partial_rotary_factor must be 1" }).optional(),
+    })
+    .nullable()
+    .optional(),
+  quantization_config: z.null({ error: "quantised weights are not supported" }).optional(),
+});
+/** transformers' defaults where a config names no rotary base and does not say whether the head is tied. */
+const DEFAULTS = { rope_theta: 10_000, tie_word_embeddings: false };
 
 /** @throws {CorruptFileError} naming the file and what is wrong with it. */
 export async function readCheckpoint(folder: string): Promise<Checkpoint> {
@@ -51,21 +69,23 @@ export async function readModelConfig(folder: string): Promise<Qwen3Config> {
     });
   }
   const text = await readFile(path, "utf8");
-  const head = parseJsonWith(headSchema, text, path, CorruptFileError);
-  if (head.model_type !== "qwen3") {
+  const { model_type } = parseJsonWith(z.looseObject({ model_type: z.unknown() }), text, path, CorruptFileError);
+  if (model_type !== "qwen3") {
     throw new CorruptFileError({
-      message: `${path}: model_type is ${JSON.stringify(head.model_type)}`,
-      value: head.model_type,
+      message: `${path}: model_type is ${JSON.stringify(model_type)}`,
+      value: model_type,
       expected: '"qwen3"',
       remedy: "the embedded engine runs Qwen3 decoders; serve others through an endpoint",
     });
   }
-  // transformers 5 writes the rotary base inside rope_parameters only.
-  const rope = (head.rope_parameters as { rope_theta?: unknown } | undefined)?.rope_theta;
+  const head = parseJsonWith(headSchema, text, path, CorruptFileError);
   const known = Object.fromEntries(
     Object.keys(qwen3ConfigSchema.shape).flatMap((key) => (head[key] === undefined ? [] : [[key, head[key]]])),
   );
-  return parseWith(qwen3ConfigSchema, rope === undefined ? known : { rope_theta: rope, ...known }, path, CorruptFileError);
+  // transformers 5 writes the rotary base inside rope_parameters, and believes that one first.
+  const rope = head.rope_parameters?.rope_theta;
+  const nested = rope === undefined ? {} : { rope_theta: rope };
+  return parseWith(qwen3ConfigSchema, { ...DEFAULTS, ...known, ...nested }, path, CorruptFileError);
 }
 
 /** The weights of a folder whose config is known, in the order of `parameterLayout`. @throws {CorruptFileError} naming the tensor. */
@@ -87,7 +107,8 @@ export async function readParameters(folder: string, config: Qwen3Config): Promi
     parameters.set(tensor.data, offset);
     tensors.delete(name);
   }
-  tensors.delete("lm_head.weight"); // The tied head, which some writers keep.
+  checkTiedHead(path, tensors.get("lm_head.weight"), parameters.subarray(0, specs[0]!.size));
+  tensors.delete("lm_head.weight");
   const [left] = tensors.keys();
   if (left !== undefined) {
     throw new CorruptFileError({
@@ -100,9 +121,26 @@ export async function readParameters(folder: string, config: Qwen3Config): Promi
   const broken = parameters.findIndex((x) => !Number.isFinite(x));
   if (broken >= 0) {
     const spec = specs.find((s) => broken < s.offset + s.size)!;
-    throw new CorruptFileError({ message: `${path}: tensor "${spec.name}" holds ${parameters[broken]}`, expected: "finite weights" });
+    throw new CorruptFileError({
+      message: `${path}: tensor "${spec.name}" holds ${parameters[broken]}`,
+      value: parameters[broken],
+      expected: "finite weights",
+      remedy: "training diverged or the file is damaged; go back to an earlier checkpoint",
+    });
   }
   return parameters;
+}
+
+/** Some writers keep a copy of the tied head: it must be the embedding. */
+function checkTiedHead(path: string, head: Tensor | undefined, embedding: Float32Array): void {
+  if (head === undefined) return;
+  if (head.data.length === embedding.length && head.data.every((x, i) => Object.is(x, embedding[i]))) return;
+  throw new CorruptFileError({
+    message: `${path}: tensor "lm_head.weight" is not the embedding`,
+    value: head.shape,
+    expected: "tied embeddings, as config.json says",
+    remedy: "models with a head of their own are not supported by the embedded engine",
+  });
 }
 
 /**
@@ -111,7 +149,7 @@ export async function readParameters(folder: string, config: Qwen3Config): Promi
  */
 export async function writeCheckpoint(folder: string, checkpoint: Checkpoint, extra?: (folder: string) => Promise<void>): Promise<void> {
   const { config, parameters, tokenizer } = checkpoint;
-  const temporary = join(dirname(folder), `.tmp-${process.pid}-0-${basename(folder)}`);
+  const temporary = besides(folder);
   await rm(temporary, { recursive: true, force: true });
   await mkdir(temporary, { recursive: true });
   try {
@@ -141,8 +179,7 @@ export async function writeCheckpoint(folder: string, checkpoint: Checkpoint, ex
     await writeSafetensors(join(temporary, WEIGHTS), tensors);
     await extra?.(temporary);
     for (const name of await readdir(temporary)) await sync(join(temporary, name));
-    await rm(folder, { recursive: true, force: true });
-    await rename(temporary, folder);
+    await replace(folder, temporary);
     await sync(dirname(folder));
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
@@ -150,10 +187,42 @@ export async function writeCheckpoint(folder: string, checkpoint: Checkpoint, ex
   }
 }
 
-/** SHA-256 over weights and config: what a checkpoint is, apart from where it lies and what lies beside it. */
+/** A folder cannot be renamed over a full one: the older one steps aside first, and back when the newer cannot take its place. */
+async function replace(folder: string, by: string): Promise<void> {
+  if (!existsSync(folder)) return rename(by, folder);
+  const aside = besides(folder);
+  await rename(folder, aside);
+  try {
+    await rename(by, folder);
+  } catch (error) {
+    await rename(aside, folder);
+    throw error;
+  }
+  await rm(aside, { recursive: true, force: true });
+}
+
+let count = 0;
+
+/** A name in the same folder that resuming a run knows for a leftover. */
+function besides(folder: string): string {
+  return join(dirname(folder), `.tmp-${process.pid}-${count++}-${basename(folder)}`);
+}
+
+/** SHA-256 over config, tokenizer and weights: what a checkpoint is, apart from where it lies and what lies beside it. @throws {CorruptFileError} */
 export async function checkpointHash(folder: string): Promise<string> {
   const digest = createHash("sha256");
-  for (const name of [CONFIG, "tokenizer.json", WEIGHTS]) digest.update(name).update(await readFile(join(folder, name)));
+  for (const name of [CONFIG, "tokenizer.json", WEIGHTS]) {
+    const bytes = await readFile(join(folder, name)).catch((cause: Error) => {
+      throw new CorruptFileError({
+        message: `${join(folder, name)} cannot be read: ${cause.message}`,
+        value: folder,
+        expected: "a checkpoint folder",
+        remedy: "check the path, or make a base with `envwright pretrain`",
+        cause,
+      });
+    });
+    digest.update(name).update(bytes);
+  }
   return digest.digest("hex");
 }
 
