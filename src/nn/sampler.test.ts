@@ -219,9 +219,29 @@ describe("the sampler", () => {
     });
   });
 
+  it("gives the training graph's log-probabilities of forced tokens too, however unlikely", async () => {
+    const steep = parameters();
+    const embedding = parameterLayout(config).specs[0]!;
+    for (let i = 0; i < embedding.size; i++) steep[i] = steep[i]! * 40;
+    await engine.setParameters(steep);
+    const grammar = sequenceGrammar([[3], [7], [11]], 0);
+    const requests = Array.from({ length: 12 }, (_, i) => request(i, { grammar }));
+    const results = await engine.sample(requests);
+    const expected = await engine.logProbs(asSequences(requests, results));
+    await engine.setParameters(parameters());
+    const least = Math.min(...expected.flatMap((row) => [...row]));
+    expect(least, "a probability that float32 does not have").toBeLessThan(-110);
+    results.forEach(({ logProbs }, i) => {
+      logProbs.forEach((p, t) => {
+        expect(Math.abs(p - expected[i]![t]!)).toBeLessThan(1e-2);
+      });
+    });
+  });
+
   it("refuses a request that exceeds the model's positions, and an empty prompt", async () => {
     await expect(engine.sample([request(1, { maxNewTokens: 1000 })])).rejects.toThrow(/128 positions/);
     await expect(engine.sample([request(1, { prompt: new Int32Array(0) })])).rejects.toThrow(/empty prompt/);
+    await expect(engine.sample([request(1, { prompt: Int32Array.of(1, 40) })])).rejects.toThrow(/prompt token 40/);
   });
 });
 

@@ -10,7 +10,7 @@ import { floats, integers, parameterTensors, type SessionCache, type Tensor } fr
 import { KeyValueCache, type PromptStates } from "./kv-cache.js";
 import { graphParameters, type Qwen3Config } from "./qwen3-config.js";
 import { layOut, type RowLayout } from "./row-layout.js";
-import { pickAllowed, pickGreedy, pickNucleus, pickSampled, softmaxInto } from "./token-choice.js";
+import { logProbAt, pickAllowed, pickGreedy, pickNucleus, pickSampled, softmaxInto } from "./token-choice.js";
 
 export interface SampleRequest {
   prompt: Int32Array;
@@ -79,7 +79,7 @@ export class Sampler {
     this.parameters = parameterTensors(graphParameters(this.config), flat);
   }
 
-  /** @throws {InputError} too many requests, an empty prompt, or one that with its completion exceeds the model's positions. */
+  /** @throws {InputError} too many requests; a prompt that is empty, not of this vocabulary, or with its completion too long for the model. */
   async sample(requests: readonly SampleRequest[]): Promise<SampleResult[]> {
     const rows = this.rowsOf(requests);
     const results = new Array<SampleResult>(rows.length);
@@ -138,6 +138,15 @@ export class Sampler {
     return requests.map((request, i) => {
       const { prompt, maxNewTokens, seed } = request;
       if (prompt.length === 0) throw new InputError({ message: `request ${i} has an empty prompt`, expected: "at least one token" });
+      const unknown = prompt.find((token) => !(token >= 0 && token < this.config.vocab_size));
+      if (unknown !== undefined) {
+        throw new InputError({
+          message: `request ${i} has the prompt token ${unknown}`,
+          value: unknown,
+          expected: `0 to ${this.config.vocab_size - 1}`,
+          remedy: "encode the prompt with the tokenizer of this checkpoint",
+        });
+      }
       if (prompt.length + maxNewTokens > limit) {
         throw new InputError({
           message: `a prompt of ${prompt.length} tokens and ${maxNewTokens} new ones exceed the model's ${limit} positions`,
@@ -222,7 +231,10 @@ export class Sampler {
     else token = pickSampled(probabilities, offset, size, random.float());
 
     row.tokens.push(token);
-    row.logProbs.push(Math.log(Math.max(probabilities[offset + token]!, Number.MIN_VALUE)));
+    // A grammar can force a token whose probability is nothing in float32; its logarithm still is a number.
+    row.logProbs.push(
+      grammar === undefined ? Math.log(Math.max(probabilities[offset + token]!, Number.MIN_VALUE)) : logProbAt(logits, offset, size, token),
+    );
     if (grammar !== undefined) {
       row.state = advance(grammar, row.state, token)!;
       if (Object.keys(grammar.transitions[row.state] ?? {}).length === 0) return "stop";

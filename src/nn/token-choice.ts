@@ -12,6 +12,15 @@ export function softmaxInto(logits: Float32Array, out: Float32Array): void {
   for (let i = 0; i < logits.length; i++) out[i] = out[i]! / sum;
 }
 
+/** log softmax(logits)[token] of the `size` logits at `offset`. */
+export function logProbAt(logits: Float32Array, offset: number, size: number, token: number): number {
+  let top = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < size; i++) top = Math.max(top, logits[offset + i]!);
+  let sum = 0;
+  for (let i = 0; i < size; i++) sum += Math.exp(logits[offset + i]! - top);
+  return logits[offset + token]! - top - Math.log(sum);
+}
+
 export function pickGreedy(probabilities: Float32Array, offset: number, size: number): number {
   let best = 0;
   for (let i = 1; i < size; i++) if (probabilities[offset + i]! > probabilities[offset + best]!) best = i;
