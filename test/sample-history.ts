@@ -15,6 +15,7 @@ export function sampleHistory(options: { valid: readonly number[]; boards?: numb
     versions: { envwright: "0.0.0" },
     base: valid[0] === undefined ? undefined : sampleValidation(0, valid[0], boards),
     stages,
+    heldOut: undefined,
   };
 }
 

@@ -45,6 +45,8 @@ export interface RunHistory {
   /** Of the base checkpoint. */
   base: ValidationReport | undefined;
   stages: StageHistory[];
+  /** Base and last checkpoint on the held-out set; undefined where the recipe has none, or the run is not there yet. */
+  heldOut: { base: ValidationReport; last: ValidationReport } | undefined;
 }
 
 /** @throws {CorruptFileError} when a record is not what its checksum or schema says. */
@@ -65,5 +67,15 @@ export async function readHistory(run: RunReader): Promise<RunHistory> {
     });
   }
   const { recipe, seed, versions } = run.record;
-  return { dir: run.dir, recipe, seed, versions, base: await read("run", "base-validation.json", validationReportSchema), stages };
+  const base = await read("run", "base-validation.json", validationReportSchema);
+  const apart = await read("run", "held-out-base.json", validationReportSchema);
+  const last = await read("run", "held-out-last.json", validationReportSchema);
+  const heldOut = apart === undefined || last === undefined ? undefined : { base: apart, last };
+  return { dir: run.dir, recipe, seed, versions, base, stages, heldOut };
+}
+
+/** Whether nothing of the recipe is left to do. */
+export function isFinished({ recipe, stages, heldOut }: RunHistory): boolean {
+  const validated = stages.filter((s) => s.validation !== undefined).length;
+  return validated === recipe.stages && (recipe.held_out.count === 0 || heldOut !== undefined);
 }

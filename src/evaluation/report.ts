@@ -84,6 +84,8 @@ export interface RunReport {
   stages: ReportedStage[];
   /** Last checkpoint against the base. */
   gain?: ReportedGain;
+  /** Base and last checkpoint on boards that no engineer was told about. */
+  held_out?: { base: ReportedValidation; last: ReportedValidation; gain: ReportedGain };
   /** The checkpoint with the best valid rate: 0 is the base, i + 1 that of stage i. */
   best?: { checkpoint: number; valid: number };
   /** Mean valid rate over the stages' checkpoints: the area under the validation curve. */
@@ -93,7 +95,7 @@ export interface RunReport {
 }
 
 export function buildReport(history: RunHistory): RunReport {
-  const { recipe, base } = history;
+  const { recipe, base, heldOut } = history;
   let tokens = 0;
   const stages = history.stages.map((stage) => {
     tokens += stage.training?.completion_tokens ?? 0;
@@ -125,6 +127,15 @@ export function buildReport(history: RunHistory): RunReport {
     ...(base === undefined ? {} : { base: reportValidation(base) }),
     stages,
     ...(gain === undefined ? {} : { gain }),
+    ...(heldOut === undefined
+      ? {}
+      : {
+          held_out: {
+            base: reportValidation(heldOut.base),
+            last: reportValidation(heldOut.last),
+            gain: gainOf(heldOut.base, heldOut.last),
+          },
+        }),
     ...(best === undefined ? {} : { best: { checkpoint: best.checkpoint, valid: best.report.total.valid.rate } }),
     ...(reports.length === 0 ? {} : { mean_valid: mean(reports.map((r) => r.report.total.valid.rate)) }),
     ...(gain === undefined || trained === 0 ? {} : { gain_per_million_tokens: (gain.valid.difference / trained) * 1e6 }),

@@ -40,6 +40,15 @@ export function summarySentences(report: RunReport): string[] {
       sentences.push(`The best valid rate, ${percent(report.best.valid)} %, is that of ${name}, not of the last one.`);
     }
   }
+  if (report.held_out !== undefined) {
+    const { base: before, last: after, gain: apart } = report.held_out;
+    sentences.push(
+      `On ${before.n} held-out boards that the engineer was never told about, ${changeSentence("valid rate", before.valid.rate, after.valid.rate, apart.valid)}`.replace(
+        ", The ",
+        ", the ",
+      ),
+    );
+  }
   const failed = (base?.failed ?? 0) + report.stages.reduce((sum, s) => sum + (s.validation?.failed ?? 0), 0);
   if (failed > 0) sentences.push(`${failed} completions failed outside of the policy and are left out of the rates.`);
   if (unfinished) {

@@ -14,6 +14,8 @@ export interface CellResult {
   tokens: number[];
   /** Outcome of each proposal. */
   proposals: string[];
+  /** Base and last checkpoint on boards that no engineer was told about. */
+  heldOut?: { base: ValidationReport; last: ValidationReport };
 }
 
 export interface Estimate {
@@ -26,12 +28,15 @@ export interface Estimate {
 export interface ArmSummary {
   arm: string;
   seeds: number[];
+  /** The set that the next four are measured on: the held-out one where every run has it, else the validation set. */
+  set: "held-out" | "validation";
   /** Valid and optimal rate of the last checkpoint. */
   valid: Estimate;
   optimal: Estimate;
-  /** Last checkpoint against the base. */
+  /** Last checkpoint against the base: valid rate, and on boards with a conflict where the family tags them. */
   gain: Estimate;
-  /** Mean valid rate over the checkpoints of the run: area under the validation curve, over stages. */
+  conflictGain: Estimate | undefined;
+  /** On the validation set: mean valid rate over the checkpoints of the run: area under the validation curve, over stages. */
   auc: Estimate;
   tokens: Estimate;
   proposals: Record<string, number>;
@@ -55,7 +60,10 @@ export function estimate(values: readonly number[]): Estimate {
 
 export function summariseArms(results: readonly CellResult[], reference: string): ArmSummary[] {
   const arms = [...new Set(results.map((r) => r.arm))];
-  const last = (r: CellResult) => r.reports.at(-1)!;
+  const set = results.every((r) => r.heldOut !== undefined) ? ("held-out" as const) : ("validation" as const);
+  const first = (r: CellResult) => (set === "held-out" ? r.heldOut!.base : r.reports[0]!);
+  const last = (r: CellResult) => (set === "held-out" ? r.heldOut!.last : r.reports.at(-1)!);
+  const conflict = (report: ValidationReport) => report.by_tag["conflict=true"]?.valid.rate;
   const valids = (r: ValidationReport) => r.outcomes.map((o) => o & 1);
   return arms.map((arm) => {
     const own = results.filter((r) => r.arm === arm).sort((a, b) => a.seed - b.seed);
@@ -70,9 +78,13 @@ export function summariseArms(results: readonly CellResult[], reference: string)
     return {
       arm,
       seeds: own.map((r) => r.seed),
+      set,
       valid: estimate(own.map((r) => last(r).total.valid.rate)),
       optimal: estimate(own.map((r) => last(r).total.optimal.rate)),
-      gain: estimate(own.map((r) => last(r).total.valid.rate - r.reports[0]!.total.valid.rate)),
+      gain: estimate(own.map((r) => last(r).total.valid.rate - first(r).total.valid.rate)),
+      conflictGain: own.some((r) => conflict(last(r)) === undefined)
+        ? undefined
+        : estimate(own.map((r) => conflict(last(r))! - (conflict(first(r)) ?? 0))),
       auc: estimate(own.map((r) => mean(r.reports.slice(1).map((v) => v.total.valid.rate)))),
       tokens: estimate(own.map((r) => r.tokens.reduce((a, b) => a + b, 0))),
       proposals,
@@ -94,8 +106,8 @@ function change(e: Estimate): string {
 /** The table as Markdown: per cent and points, 95 % t intervals over seeds. */
 export function armsMarkdown(arms: readonly ArmSummary[], reference: string): string {
   const lines = [
-    `| arm | seeds | valid % | optimal % | gain over base | mean valid % over stages | against ${reference} | tokens (M) | proposals |`,
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    `| arm | seeds | valid % | optimal % | gain over base | gain on conflict boards | against ${reference} | mean valid % over stages | tokens (M) | proposals |`,
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
   ];
   for (const a of arms) {
     const proposals = Object.entries(a.proposals).map(([outcome, n]) => `${n} ${outcome}`);
@@ -105,12 +117,18 @@ export function armsMarkdown(arms: readonly ArmSummary[], reference: string): st
       rate(a.valid),
       rate(a.optimal),
       change(a.gain),
-      rate(a.auc),
+      a.conflictGain === undefined ? "—" : change(a.conflictGain),
       a.against === undefined ? "—" : change(a.against.seeds),
+      rate(a.auc),
       (a.tokens.mean / 1e6).toFixed(2),
       proposals.join(", ") || "—",
     ];
     lines.push(`| ${row.join(" | ")} |`);
   }
-  return lines.join("\n");
+  const [any] = arms;
+  const where =
+    any === undefined
+      ? ""
+      : `\n\nRates and gains on the ${any.set} set; mean over stages on the validation set. Brackets: 95 % t intervals over seeds.`;
+  return lines.join("\n") + where;
 }

@@ -2,6 +2,7 @@
  * Everything a run needs, opened once: family, run folder, engine, checkpoints, scorer, trainer. Nothing here decides; a mistake in the
  * recipe, the config or the base checkpoint is refused here, before any work starts.
  */
+import { existsSync } from "node:fs";
 import {
   ConfigError,
   type EnvironmentFamily,
@@ -60,6 +61,30 @@ export function checkRecipe(recipe: Recipe): { family: EnvironmentFamily<unknown
       value: engineer.name,
       expected: ENGINEERS.join(", "),
       remedy: "name one of these as engineer.name",
+    });
+  }
+  if (engineer.name === "llm") {
+    throw new ConfigError({
+      message: 'the engineer "llm" needs a language model, and a run has none yet',
+      value: engineer.name,
+      expected: "self, base, or an engineer that computes",
+      remedy: "choose another engineer.name",
+    });
+  }
+  if (recipe.rendering !== "compact") {
+    throw new ConfigError({
+      message: `the embedded trainer reads the compact rendering, the recipe says "${recipe.rendering}"`,
+      value: recipe.rendering,
+      expected: "rendering: compact",
+      remedy: "set rendering: compact; chat prompts are for trainers of language models",
+    });
+  }
+  if (engineer.from !== undefined && !existsSync(engineer.from)) {
+    throw new ConfigError({
+      message: `engineer.from: ${engineer.from} does not exist`,
+      value: engineer.from,
+      expected: engineer.name === "replay" ? "the folder of an earlier run" : "a config file",
+      remedy: "check the path; in a recipe it is relative to the recipe's file",
     });
   }
   if (engineer.name === "replay" && engineer.from === undefined) {

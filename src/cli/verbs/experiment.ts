@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { BoundaryError, canonicalJson, InputError, InterruptedError } from "../../core/index.js";
-import { readHistory } from "../../evaluation/index.js";
+import { isFinished, readHistory } from "../../evaluation/index.js";
 import {
   armsMarkdown,
   type Cell,
@@ -90,7 +90,7 @@ export default defineVerb({
 
 async function runCell(dir: string, cell: Cell, recipe: string, workers: number, signal: AbortSignal): Promise<void> {
   if (existsSync(join(dir, RUN_FILE))) {
-    if (await isFinished(dir)) return;
+    if (isFinished(await readHistory(await RunFolder.open(dir)))) return;
     await runChild(["run", "--resume", dir, "--workers", String(workers), "--json"], signal);
     return;
   }
@@ -102,23 +102,21 @@ function overridesOf(cell: Cell): string[] {
   return Object.entries(cell.overrides).map(([path, value]) => `${path}=${value}`);
 }
 
-async function isFinished(dir: string): Promise<boolean> {
-  const { recipe, stages } = await readHistory(await RunFolder.open(dir));
-  return stages.filter((s) => s.validation !== undefined).length === recipe.stages;
-}
-
 async function readResults(out: string, matrix: Matrix): Promise<CellResult[]> {
   const results: CellResult[] = [];
   for (const cell of cells(matrix)) {
     const dir = join(out, cell.folder);
-    if (!existsSync(join(dir, RUN_FILE)) || !(await isFinished(dir))) continue;
-    const { base, stages } = await readHistory(await RunFolder.open(dir));
+    if (!existsSync(join(dir, RUN_FILE))) continue;
+    const history = await readHistory(await RunFolder.open(dir));
+    if (!isFinished(history)) continue;
+    const { base, stages, heldOut } = history;
     results.push({
       arm: cell.arm,
       seed: cell.seed,
       reports: [base, ...stages.map((s) => s.validation)].flatMap((report) => report ?? []),
       tokens: stages.map((s) => s.training?.completion_tokens ?? 0),
       proposals: stages.flatMap((s) => s.proposal?.outcome ?? []),
+      ...(heldOut === undefined ? {} : { heldOut }),
     });
   }
   return results;
