@@ -133,14 +133,17 @@ describe.each(["multi-head", "grouped-query"])("the %s model of transformers", (
   /** Three steps of `optimiser` down the likelihood, each gradient taken where the last step led. */
   const train = async (optimiser: Optimiser, maxGradNorm: number, norms: readonly number[]) => {
     let current = parameters;
-    for (const [step, scale] of recorded.scales.entries()) {
-      await engine.setParameters(current);
-      const { gradient } = await engine.gradient(sequences, { kind: "nll" });
-      const result = await optimiser.step(current, gradient, { scale, maxGradNorm });
-      expect(Math.abs(result.gradNorm / norms[step]! - 1), `norm at step ${step}`).toBeLessThan(1e-5);
-      current = result.parameters;
+    try {
+      for (const [step, scale] of recorded.scales.entries()) {
+        await engine.setParameters(current);
+        const { gradient } = await engine.gradient(sequences, { kind: "nll" });
+        const result = await optimiser.step(current, gradient, { scale, maxGradNorm });
+        expect(Math.abs(result.gradNorm / norms[step]! - 1), `norm at step ${step}`).toBeLessThan(1e-5);
+        current = result.parameters;
+      }
+    } finally {
+      await engine.setParameters(parameters);
     }
-    await engine.setParameters(parameters);
     return current;
   };
 
