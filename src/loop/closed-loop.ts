@@ -12,9 +12,8 @@ import {
   evaluateBase,
   evaluateHeldOut,
   evaluateStage,
+  evaluationSets,
   generateStage,
-  makeHeldOutSet,
-  makeValidationSet,
   propose,
   settleConfig,
   trainStage,
@@ -22,8 +21,7 @@ import {
 import type { Workbench } from "./workbench.js";
 
 export async function closedLoop<I extends InstanceBase>(bench: Workbench<I>): Promise<void> {
-  const validation = await makeValidationSet(bench);
-  const heldOut = await makeHeldOutSet(bench, validation);
+  const { validation, heldOut } = await evaluationSets(bench);
   const reports = [await evaluateBase(bench, validation)];
 
   for (let stage = 0; stage < bench.recipe.stages; stage++) {

@@ -16,6 +16,7 @@ import { engineeringDemonstration, engineerWords } from "../engineers/index.js";
 import { familyByName } from "../environments/index.js";
 import { Engine, initialParameters, type Qwen3Config, qwen3ConfigSchema, Tokenizer } from "../nn/index.js";
 import { trainSupervised } from "../trainers/index.js";
+import { hashesApart, makeEvaluationSets } from "./evaluation-sets.js";
 import { workerCount } from "./workers.js";
 
 export interface PretrainRequest {
@@ -47,6 +48,9 @@ export async function pretrain(request: PretrainRequest): Promise<void> {
   const workers = workerCount(recipe.workers);
 
   request.onPhase?.("generate", options.instances);
+  const template = family.normalise(parseWith(family.configSchema, recipe.config, "recipe, config")).config;
+  const sets = await makeEvaluationSets(family, recipe, template, { workers });
+  const exclude = await hashesApart(family, Object.values(sets));
   const instances: InstanceBase[] = [];
   for (const [i, part] of configs.entries()) {
     const before = instances.length;
@@ -54,6 +58,7 @@ export async function pretrain(request: PretrainRequest): Promise<void> {
     const made = await family.generate(part, {
       count,
       seed: seed.child("instances", i),
+      exclude,
       repeats: "allow",
       workers,
       ...(request.signal === undefined ? {} : { signal: request.signal }),

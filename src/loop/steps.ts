@@ -1,8 +1,8 @@
 /**
  * The steps of the closed loop, in its order. Each reads its record back when the run folder has it, and else does the work, tells the
  * event stream when it starts and ends, and writes the record last: a step that was killed is done again from its beginning.
+ * One file, though a long one: it is read beside closed-loop.ts, arrow by arrow.
  */
-import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import {
   type DatasetManifest,
@@ -19,7 +19,6 @@ import {
   type Rollout,
   rolloutSchema,
   SCHEMA_VERSION,
-  Seed,
   type StageConfig,
   stageConfigSchema,
   type TrainingSummary,
@@ -34,59 +33,36 @@ import { EmbeddedPolicy } from "../policies/index.js";
 import { ParquetWriter, readParquet, writeParquet } from "../store/index.js";
 import { contextOfStage, contextText, engineerFor } from "./engineering.js";
 import { evaluatePolicy } from "./evaluate.js";
+import { type EvaluationSet, hashesApart, makeEvaluationSets, setHash } from "./evaluation-sets.js";
 import type { Workbench } from "./workbench.js";
-
-export interface ValidationSet<I extends InstanceBase> {
-  instances: I[];
-  sha256: string;
-}
 
 // ---------------------------------------------------------------- before the first stage
 
-/** The frozen set that every checkpoint is validated on. Named by the recipe's validation seed, so that runs of one recipe share it. */
-export function makeValidationSet<I extends InstanceBase>(bench: Workbench<I>): Promise<ValidationSet<I>> {
-  const { count, seed } = bench.recipe.validation;
-  return makeBalancedSet(bench, "validation", count, seed, []);
-}
-
-/** The set that base and last checkpoint are compared on at the end; empty where the recipe wants none. */
-export async function makeHeldOutSet<I extends InstanceBase>(bench: Workbench<I>, validation: ValidationSet<I>): Promise<ValidationSet<I>> {
-  const { count, seed } = bench.recipe.held_out;
-  if (count === 0) return { instances: [], sha256: setHash([]) };
-  return makeBalancedSet(bench, "held-out", count, seed, validation.instances);
-}
-
-/** A balanced set in the run's root, `<name>.parquet` and its manifest `<name>.json`; never a board of a benchmark set or of `apart`. */
-async function makeBalancedSet<I extends InstanceBase>(
+/** The recipe's validation and held-out sets, `<name>.parquet` with its manifest `<name>.json` in the run's root. */
+export async function evaluationSets<I extends InstanceBase>(
   bench: Workbench<I>,
-  name: string,
-  count: number,
-  seed: number,
-  apart: readonly I[],
-): Promise<ValidationSet<I>> {
-  const { folder, family } = bench;
-  if (await folder.has("run", `${name}.json`)) {
-    const kept = await readParquet(await folder.verified("run", `${name}.parquet`), family.instanceSchema);
-    return { instances: kept, sha256: setHash(kept) };
+): Promise<{ validation: EvaluationSet<I>; heldOut: EvaluationSet<I> }> {
+  const { folder, family, recipe } = bench;
+  const names = recipe.held_out.count === 0 ? (["validation"] as const) : (["validation", "held-out"] as const);
+  const known = await Promise.all(names.map((name) => folder.has("run", `${name}.json`)));
+  if (!known.every(Boolean)) {
+    const made = await inPhase(bench, 0, "generate", (progress) =>
+      makeEvaluationSets(family, recipe, bench.template, { workers: bench.workers, onProgress: progress, ...signalOf(bench) }),
+    );
+    for (const name of names) {
+      await folder.writeFile("run", `${name}.parquet`, (path) => writeParquet(path, family.instanceSchema, made[name].instances));
+      await folder.writeRecord("run", `${name}.json`, datasetManifestSchema, made[name].manifest!);
+    }
   }
-  const exclude = new Set(await family.reservedHashes());
-  for (const instance of apart) exclude.add(instance.hash);
-  const { instances, manifest } = await inPhase(bench, 0, "generate", (progress) =>
-    family.generateBalanced(bench.template, {
-      count,
-      seed: Seed.root(name).child(seed),
-      exclude,
-      workers: bench.workers,
-      onProgress: progress,
-      ...signalOf(bench),
-    }),
-  );
-  await folder.writeFile("run", `${name}.parquet`, (path) => writeParquet(path, family.instanceSchema, instances));
-  await folder.writeRecord("run", `${name}.json`, datasetManifestSchema, manifest);
-  return { instances, sha256: setHash(instances) };
+  const read = async (name: "validation" | "held-out"): Promise<EvaluationSet<I>> => {
+    const there = (names as readonly string[]).includes(name);
+    const instances = there ? await readParquet(await folder.verified("run", `${name}.parquet`), family.instanceSchema) : [];
+    return { instances, sha256: setHash(instances) };
+  };
+  return { validation: await read("validation"), heldOut: await read("held-out") };
 }
 
-export async function evaluateBase<I extends InstanceBase>(bench: Workbench<I>, set: ValidationSet<I>): Promise<ValidationReport> {
+export async function evaluateBase<I extends InstanceBase>(bench: Workbench<I>, set: EvaluationSet<I>): Promise<ValidationReport> {
   const { folder } = bench;
   if (await folder.has("run", "base-validation.json")) return folder.readRecord("run", "base-validation.json", validationReportSchema);
   const { report } = await validate(bench, 0, set, bench.base.parameters);
@@ -131,15 +107,13 @@ export async function generateStage<I extends InstanceBase>(
   bench: Workbench<I>,
   stage: number,
   config: StageConfig,
-  apart: readonly ValidationSet<I>[],
+  apart: readonly EvaluationSet<I>[],
 ): Promise<{ instances: I[]; manifest: DatasetManifest }> {
   const { folder, family, recipe, seed } = bench;
   if (await folder.has(stage, "dataset.json")) {
     const manifest = await folder.readRecord(stage, "dataset.json", datasetManifestSchema);
     return { manifest, instances: await readParquet(await folder.verified(stage, "train.parquet"), family.instanceSchema) };
   }
-  const exclude = new Set(await family.reservedHashes());
-  for (const set of apart) for (const instance of set.instances) exclude.add(instance.hash);
   const problems = family.infeasible(config.normalised);
   if (problems.length > 0) {
     throw new InfeasibleError({
@@ -148,11 +122,11 @@ export async function generateStage<I extends InstanceBase>(
       remedy: problems.map((p) => p.nearest).join("; "),
     });
   }
-  const made = await inPhase(bench, stage, "generate", (progress) =>
+  const made = await inPhase(bench, stage, "generate", async (progress) =>
     family.generate(config.normalised, {
       count: recipe.instances,
       seed: seed.child("stage", stage, "instances"),
-      exclude,
+      exclude: await hashesApart(family, apart),
       repeats: "allow",
       workers: bench.workers,
       onProgress: progress,
@@ -222,7 +196,7 @@ export async function trainStage<I extends InstanceBase>(
 export async function evaluateStage<I extends InstanceBase>(
   bench: Workbench<I>,
   stage: number,
-  set: ValidationSet<I>,
+  set: EvaluationSet<I>,
 ): Promise<ValidationReport> {
   const { folder } = bench;
   if (await folder.has(stage, "validation.json")) return folder.readRecord(stage, "validation.json", validationReportSchema);
@@ -238,7 +212,7 @@ export async function evaluateStage<I extends InstanceBase>(
 export async function diagnose<I extends InstanceBase>(
   bench: Workbench<I>,
   stage: number,
-  evidence: { report: ValidationReport; training: TrainingSummary; manifest: DatasetManifest; set: ValidationSet<I> },
+  evidence: { report: ValidationReport; training: TrainingSummary; manifest: DatasetManifest; set: EvaluationSet<I> },
 ): Promise<FailureSummary> {
   const { folder, family, recipe } = bench;
   if (await folder.has(stage, "failures.json")) return folder.readRecord(stage, "failures.json", failureSummarySchema);
@@ -309,7 +283,7 @@ export async function propose<I extends InstanceBase>(bench: Workbench<I>, stage
 // ---------------------------------------------------------------- after the last stage
 
 /** Base and last checkpoint on boards that no engineer was told about: the gain that is reported is not the one that was steered by. */
-export async function evaluateHeldOut<I extends InstanceBase>(bench: Workbench<I>, set: ValidationSet<I>): Promise<void> {
+export async function evaluateHeldOut<I extends InstanceBase>(bench: Workbench<I>, set: EvaluationSet<I>): Promise<void> {
   const { folder, recipe } = bench;
   if (set.instances.length === 0) return;
   const last = recipe.stages - 1;
@@ -333,7 +307,7 @@ export function checkpointFolder(bench: Pick<Workbench, "folder" | "baseFolder">
 async function validate<I extends InstanceBase>(
   bench: Workbench<I>,
   stage: number,
-  set: ValidationSet<I>,
+  set: EvaluationSet<I>,
   parameters: Float32Array,
 ): Promise<{ report: ValidationReport; rollouts: Rollout[] }> {
   const { family, recipe, objective } = bench;
@@ -403,11 +377,4 @@ async function inPhase<T>(
 
 function signalOf(bench: Pick<Workbench, "signal">): { signal?: AbortSignal } {
   return bench.signal === undefined ? {} : { signal: bench.signal };
-}
-
-/** SHA-256 over the canonical hashes in order: two reports with the same value judged the same boards. */
-function setHash(instances: readonly InstanceBase[]): string {
-  const digest = createHash("sha256");
-  for (const instance of instances) digest.update(`${instance.hash}\n`);
-  return digest.digest("hex");
 }
