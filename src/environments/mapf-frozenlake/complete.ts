@@ -4,7 +4,7 @@
  * to ask: it costs a solve.
  */
 import { z } from "zod";
-import { InputError, parseWith } from "../../core/index.js";
+import { canonicalJson, InputError, parseWith } from "../../core/index.js";
 import { hashBoard } from "./hash.js";
 import { type Board, boardSchema, type Instance, instanceSchema, optimumSchema } from "./instance.js";
 import { stepLimit } from "./rules.js";
@@ -53,6 +53,15 @@ export function completeInstance(value: unknown): Instance {
     throw new InputError({ message: `instance ${id}: its shortest plan exceeds the step limit`, value: certificate.optimum.makespan });
   }
   const { conflict } = certificate;
+  for (const [field, given, proven] of [
+    ["optimum", optimum, certificate.optimum],
+    ["conflict", extras.conflict, conflict],
+    ["wait_required", wait_required, certificate.wait_required],
+  ] as const) {
+    if (given !== undefined && canonicalJson(given) !== canonicalJson(proven)) {
+      throw contradiction(field, canonicalJson(given), canonicalJson(proven), `leave ${field} out; it is computed`);
+    }
+  }
   return { id, ...board, optimum: certificate.optimum, conflict, wait_required: certificate.wait_required, seed, hash };
 }
 

@@ -3,7 +3,9 @@
  * uniformly in its start's component (never the start itself).
  *
  * Bias against rejecting whole boards with unreachable goals: boards in several pieces are kept instead of dropped, so small pieces and
- * short paths come up more often. It grows with the hole ratio; the measured effect stands in docs/environment.md.
+ * short paths come up more often. Measured with three agents (draw-board.slow.test.ts; mean shortest distance, rejection against this):
+ * 6×6 with 7 holes 4.43 against 4.38, with 11 holes 4.57 against 4.22; 10×10 with 20 holes 7.42 against 7.32, with 30 holes 8.15 against
+ * 7.57. Hole patterns differ by less than 3 % in touching pairs of holes from 6×6 on.
  */
 import type { Random } from "../../core/index.js";
 import { MAX_AGENTS, MAX_SIZE } from "./instance.js";

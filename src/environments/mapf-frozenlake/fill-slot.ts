@@ -1,6 +1,6 @@
 /**
  * Fills one slot: draws candidates from the slot's own random stream until one is what the slot asks for. What it returns depends on the
- * slot and the stream alone, so any worker may do it. Gives up after MAX_DRAWS candidates or SLOT_NODE_BUDGET nodes; it never loops.
+ * slot and the stream alone, so any worker may do it. Gives up after MAX_DRAWS candidates or BUDGETS_PER_SLOT node budgets; it never loops.
  */
 import type { Random } from "../../core/index.js";
 import { DrawnBoard } from "./draw-board.js";
@@ -14,8 +14,8 @@ export const MAX_DRAWS = 50_000;
 /** Nodes a candidate may cost the solver before it is dropped (and counted). */
 const NODE_BUDGET = 200_000;
 
-/** Nodes a slot may cost altogether before it is given up, for crowded boards whose every candidate is hard. */
-const SLOT_NODE_BUDGET = 20_000_000;
+/** Candidates' budgets that a slot may spend before it is given up, for crowded boards whose every candidate is hard. */
+const BUDGETS_PER_SLOT = 100;
 
 /**
  * Two agents who have to wait, on boards with a smaller hole ratio than this, are drawn to be in each other's way: uniform draws find as
@@ -63,14 +63,15 @@ export class SlotFiller {
 
   fill(slot: Slot, random: Random, tally: Tally, maxDraws = MAX_DRAWS): FillResult {
     const [low, high] = slot.holes;
+    const budget = slot.budget ?? NODE_BUDGET;
     let drawn = 0;
     this.nodes = 0;
-    while (drawn < maxDraws && this.nodes < SLOT_NODE_BUDGET) {
+    while (drawn < maxDraws && this.nodes < BUDGETS_PER_SLOT * budget) {
       drawn++;
       count(tally, "drawn");
       const holes = low === high ? low : random.between(low, high);
       if (!this.draw(slot, holes, random, tally)) continue;
-      const filling = this.judge(slot.want, tally);
+      const filling = this.judge(slot.want, budget, tally);
       if (filling !== undefined) return { filling, drawn };
     }
     return { filling: undefined, drawn };
@@ -88,11 +89,11 @@ export class SlotFiller {
     return false;
   }
 
-  private judge(want: Want, tally: Tally): Filling | undefined {
+  private judge(want: Want, budget: number, tally: Tally): Filling | undefined {
     const { size, agents, isHole, starts, goals, holes, holeCount } = this.board;
     // Makespan is asked for only of a board that fits; without a conflict it costs nothing to know at once.
     const first = {
-      budget: NODE_BUDGET,
+      budget,
       needMakespan: false,
       needWait: want === "wait" || want === "no-wait",
       stopAboveSic: want === "no-conflict",
@@ -100,7 +101,7 @@ export class SlotFiller {
     let certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, first);
     this.nodes += this.solver.nodes;
     if (this.isDropped(certificate, want, tally)) return undefined;
-    certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, { budget: NODE_BUDGET });
+    certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, { budget });
     if (this.isDropped(certificate, want, tally)) return undefined;
     const { optimum, wait_required } = certificate;
     return {

@@ -1,3 +1,5 @@
+export { BENCHMARKS, type BenchmarkName, drawBenchmark, isBenchmark, loadBenchmark, reservedHashes } from "./benchmark.js";
+export * from "./board-code.js";
 export * from "./complete.js";
 export * from "./config.js";
 export * from "./demonstrate.js";

@@ -16,6 +16,8 @@ export interface Slot {
   /** Bounds of the hole count, inclusive; drawn evenly between them for every candidate. */
   holes: [low: number, high: number];
   want: Want;
+  /** Nodes a candidate may cost the solver before it is dropped; default NODE_BUDGET of fill-slot.ts. */
+  budget?: number;
 }
 
 /** Slots of a training set. `config` is normalised. */

@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { BENCHMARKS, drawBenchmark, loadBenchmark } from "./benchmark.js";
+import { certify } from "./solve/index.js";
+
+describe.each(BENCHMARKS)("%s", (name) => {
+  it("comes out of its seed again, instance by instance, and no candidate was dropped for its cost", async () => {
+    const { instances, manifest } = await drawBenchmark(name, { workers: 2 });
+    expect(instances.map(({ id: _id, ...rest }) => rest)).toEqual(loadBenchmark(name).map(({ id: _id, ...rest }) => rest));
+    expect(manifest.sampling.budget_exhausted ?? 0).toBe(0);
+  });
+
+  it("records what the solver certifies, on every board", () => {
+    for (const { size, holes, agents, optimum, conflict, wait_required } of loadBenchmark(name)) {
+      expect(certify({ size, holes, agents })).toMatchObject({ status: "solved", optimum, conflict, wait_required });
+    }
+  });
+});
