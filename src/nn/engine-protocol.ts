@@ -22,6 +22,9 @@ export interface TaskMessage<K extends TaskKind = TaskKind> {
   readonly request: Tasks[K]["request"];
 }
 
+/** Asks a worker to end once the task it is at is done; what waits behind that is dropped. */
+export const CLOSE = "close";
+
 export type ReplyMessage =
   | { readonly id: number; readonly reply: Tasks[TaskKind]["reply"] }
   | { readonly id: number; readonly error: { name: string; message: string } };

@@ -4,7 +4,15 @@
  */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { EngineError } from "../core/index.js";
-import type { MicroBatchResult, ReplyMessage, TaskKind, TaskMessage, Tasks, WorkerSetup } from "./engine-protocol.js";
+import {
+  CLOSE,
+  type MicroBatchResult,
+  type ReplyMessage,
+  type TaskKind,
+  type TaskMessage,
+  type Tasks,
+  type WorkerSetup,
+} from "./engine-protocol.js";
 import { floats, integers, parameterTensors, SessionCache, type Tensor } from "./graph/session.js";
 import type { MicroBatch } from "./micro-batch.js";
 import { graphParameters, parameterLayout } from "./qwen3-config.js";
@@ -76,8 +84,16 @@ function buffersOf(reply: Tasks[TaskKind]["reply"]): ArrayBuffer[] {
 }
 
 let last: Promise<void> = Promise.resolve();
-port.on("message", (message: TaskMessage) => {
+let closing = false;
+port.on("message", (message: TaskMessage | typeof CLOSE) => {
+  if (message === CLOSE) {
+    closing = true;
+    // Not before the native runtime is out of its last call: ending a thread inside of one aborts the whole process.
+    last.finally(() => port.close());
+    return;
+  }
   last = last.then(async () => {
+    if (closing) return;
     try {
       const reply = await perform(message);
       port.postMessage({ id: message.id, reply } satisfies ReplyMessage, buffersOf(reply));

@@ -197,15 +197,17 @@ describe("failures", () => {
     await engine.close();
   });
 
-  test("Closing rejects what is still running, and what is asked later.", async () => {
-    const engine = await Engine.start({ config, workers: 2 });
-    await engine.setParameters(parameters);
-    const running = engine.gradient(sequences("closing"), policy);
-    const outcome = expect(running).rejects.toThrow(EngineError);
-    await new Promise((resolve) => setImmediate(resolve));
-    await engine.close();
-    await outcome;
-    await expect(engine.logProbs(sequences("later"))).rejects.toThrow(/closed/);
+  test("Closing at any moment rejects what is still running, and what is asked later, and leaves the process alive.", async () => {
+    for (const delay of [0, 5, 20, 40]) {
+      const engine = await Engine.start({ config, workers: 2 });
+      await engine.setParameters(parameters);
+      const rows = Array.from({ length: 10 }, () => sequences("closing")).flat();
+      const outcome = expect(engine.gradient(rows, policy)).rejects.toThrow(EngineError);
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      await engine.close();
+      await outcome;
+      await expect(engine.logProbs(sequences("later"))).rejects.toThrow(/closed/);
+    }
   });
 
   test("A worker that dies rejects what waits for it instead of hanging.", async () => {

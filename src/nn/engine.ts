@@ -105,7 +105,7 @@ export class Engine {
     return results;
   }
 
-  /** Ends the worker threads; operations that are still running are rejected. */
+  /** Rejects what is still running and ends the worker threads, each after the task it is at. Await it before the process exits. */
   async close(): Promise<void> {
     await this.pool.close();
   }

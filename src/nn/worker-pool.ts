@@ -4,7 +4,7 @@
  */
 import type { Worker } from "node:worker_threads";
 import { EngineError, InputError } from "../core/index.js";
-import type { ReplyMessage, TaskKind, Tasks, WorkerSetup } from "./engine-protocol.js";
+import { CLOSE, type ReplyMessage, type TaskKind, type Tasks, type WorkerSetup } from "./engine-protocol.js";
 import { startEngineWorker } from "./worker-entry.js";
 
 const DEPTH = 2;
@@ -20,6 +20,7 @@ interface Waiting {
 interface Member {
   readonly worker: Worker;
   readonly running: Map<number, Waiting>;
+  readonly ended: Promise<void>;
 }
 
 export class WorkerPool {
@@ -32,7 +33,8 @@ export class WorkerPool {
   constructor(count: number, setup: WorkerSetup) {
     this.members = Array.from({ length: count }, () => {
       const worker = startEngineWorker(setup);
-      const member: Member = { worker, running: new Map() };
+      const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+      const member: Member = { worker, running: new Map(), ended };
       worker.on("message", (message: ReplyMessage) => this.receive(member, message));
       worker.on("error", (cause) => this.fail(`an engine worker died: ${cause instanceof Error ? cause.message : String(cause)}`, cause));
       worker.on("exit", (code) => {
@@ -68,10 +70,15 @@ export class WorkerPool {
     await Promise.all(replies);
   }
 
+  /**
+   * Rejects everything that waits; resolves when all threads have ended, which each does after the task it is at. They are not terminated:
+   * a thread that is stopped inside of the native runtime takes the process with it.
+   */
   async close(): Promise<void> {
     this.closing = true;
     this.fail("the engine is closed");
-    await Promise.all(this.members.map((m) => m.worker.terminate()));
+    for (const member of this.members) member.worker.postMessage(CLOSE);
+    await Promise.all(this.members.map((m) => m.ended));
   }
 
   private dispatch(): void {
