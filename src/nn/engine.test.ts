@@ -198,7 +198,7 @@ describe("failures", () => {
   });
 
   test("Closing at any moment rejects what is still running, and what is asked later, and leaves the process alive.", async () => {
-    for (const delay of [0, 5, 20, 40]) {
+    for (const delay of [3, 30]) {
       const engine = await Engine.start({ config, workers: 2 });
       await engine.setParameters(parameters);
       const rows = Array.from({ length: 10 }, () => sequences("closing")).flat();
