@@ -32,6 +32,9 @@ const SHAPE: Record<BenchmarkName, { agents: number; smallest: number }> = {
 };
 const LARGEST = 10;
 
+/** The sets that have been drawn and stay as they are. */
+export const FROZEN = BENCHMARKS.filter((name) => BENCHMARK_DATA[name] !== "");
+
 export function isBenchmark(name: string): name is BenchmarkName {
   return (BENCHMARKS as readonly string[]).includes(name);
 }
@@ -47,16 +50,23 @@ export function loadBenchmark(name: string): Instance[] {
       remedy: "name a set that is shipped, or give a file",
     });
   }
+  if (!FROZEN.includes(name)) {
+    throw new ConfigError({
+      message: `the benchmark set "${name}" is not frozen yet`,
+      value: name,
+      expected: FROZEN.join(", "),
+      remedy: "name a set that is shipped, or give a file",
+    });
+  }
   return BENCHMARK_DATA[name]
     .trim()
     .split("\n")
-    .filter((line) => line !== "")
     .map((line, index) => readLine(name, line, index));
 }
 
 /** Canonical hashes of all benchmark instances. */
 export function reservedHashes(): ReadonlySet<string> {
-  reserved ??= new Set(BENCHMARKS.flatMap((name) => loadBenchmark(name).map(({ hash }) => hash)));
+  reserved ??= new Set(FROZEN.flatMap((name) => loadBenchmark(name).map(({ hash }) => hash)));
   return reserved;
 }
 let reserved: ReadonlySet<string> | undefined;
