@@ -15,7 +15,8 @@ process.exitCode = await runProgram(process.argv.slice(2), {
 function abortOnSignals(): AbortSignal {
   const controller = new AbortController();
   const onSignal = (): void => {
-    if (controller.signal.aborted) process.exit(130);
+    // process.exit would stop the engine's threads inside native calls, which aborts with a trace; the run folder stands a kill.
+    if (controller.signal.aborted) process.kill(process.pid, "SIGKILL");
     note("Stopping; what is done is kept. Ctrl-C again ends at once.");
     controller.abort(new InterruptedError({ message: "interrupted" }));
   };

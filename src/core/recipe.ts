@@ -119,7 +119,11 @@ export const heldOutOptionsSchema = z.strictObject({
 export const pretrainOptionsSchema = z.strictObject({
   steps: z.int().positive().default(3600).describe("Steps of base training."),
   batch: z.int().positive().default(32).describe("Demonstrations in a step."),
-  config: z.unknown().describe("Family config that the demonstrations are drawn from, or a list of them in equal parts: how narrow it is decides what the loop has left to learn."),
+  config: z
+    .unknown()
+    .describe(
+      "Family config that the demonstrations are drawn from, or a list of them in equal parts: how narrow it is decides what the loop has left to learn.",
+    ),
   instances: z.int().positive().default(100_000).describe("Distinct demonstrations generated."),
   engineering: share.default(0.12).describe("Share of the steps spent on engineering demonstrations."),
   engineering_batch: z.int().positive().default(16),

@@ -2,15 +2,13 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { layOut } from "./row-layout.js";
 
-const batches = fc
-  .array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 80 })
-  .chain((promptOf) =>
-    fc.record({
-      promptOf: fc.constant(promptOf),
-      length: fc.integer({ min: 1, max: 400 }),
-      alive: fc.subarray([...promptOf.keys()], { minLength: 1 }),
-    }),
-  );
+const batches = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 80 }).chain((promptOf) =>
+  fc.record({
+    promptOf: fc.constant(promptOf),
+    length: fc.integer({ min: 1, max: 400 }),
+    alive: fc.subarray([...promptOf.keys()], { minLength: 1 }),
+  }),
+);
 
 it("Every row has one place, in a slot of its own prompt.", () => {
   fc.assert(
