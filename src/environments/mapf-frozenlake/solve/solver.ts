@@ -13,7 +13,6 @@ import { BudgetExhausted, NodeBudget } from "./node-budget.js";
 import { PairIncreases } from "./pair-increases.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
 import { PrioritisedPlanner } from "./prioritised.js";
-import { Reachability } from "./reachability.js";
 
 /** Search nodes a board may cost unless the caller says otherwise. */
 export const DEFAULT_BUDGET = 20_000_000;
@@ -54,7 +53,6 @@ export class Solver {
   private readonly pairs = new PairIncreases(this.grid, this.budget);
   private readonly joint = new JointSearch(this.grid, this.pairs, this.budget);
   private readonly together = new MakespanSearch(this.grid, this.budget);
-  private readonly reachability = new Reachability(this.grid, this.budget);
   private readonly sumPlan = new KeptPlan();
   private readonly spanPlan = new KeptPlan();
 
@@ -117,7 +115,6 @@ export class Solver {
   /** The least sum of costs above SIC; −1: unsolvable. Leaves its plan in `sumPlan`. */
   private leastExtra(): number {
     this.pairs.reset();
-    if (this.reachability.isCheap && this.grid.count > 1 && this.reachability.isSolvable() === false) return -1;
     const extra = this.closeGap(0, this.stopAboveSic ? 1 : UNBOUNDED);
     if (this.stopAboveSic && extra > 0) throw new AboveShortest();
     return extra === UNBOUNDED ? -1 : extra;
@@ -141,7 +138,6 @@ export class Solver {
     this.orderByDistance();
     upper = this.prioritise(0, 0, lower, upper, ORDERS);
     if (upper <= lower) return upper;
-    if (upper === UNBOUNDED && !this.reachability.isCheap && this.reachability.isSolvable() === false) return upper;
     const fromPairs = this.boundFromPairs(upper);
     if (fromPairs > lower) lower = fromPairs;
     if (upper <= lower) return upper;
