@@ -73,20 +73,6 @@ describe("resuming a run", () => {
     });
   }
 
-  it("after an interrupt ends with 130, leaves no temporary files, and goes on", async () => {
-    const dir = join(scratch, "interrupted");
-    const child = envwright("run", "smoke", "--out", dir, "--json");
-    const end = finished(child);
-    while (!existsSync(join(dir, "metrics.jsonl"))) await new Promise((r) => setTimeout(r, 20));
-    child.kill("SIGINT");
-    const { code, stderr } = await end;
-    expect(code, stderr).toBe(130);
-    expect(Object.keys(folderBytes(dir)).filter((path) => /\.tmp-/.test(path))).toEqual([]);
-    const again = await finished(envwright("run", "--resume", dir, "--json"));
-    expect(again.code, again.stderr).toBe(0);
-    expect(folderBytes(dir)).toEqual(reference);
-  });
-
   it("gives the same bytes with one engine worker as with three", async () => {
     const one = join(scratch, "one-worker");
     const three = join(scratch, "three-workers");
