@@ -9,6 +9,7 @@ const KEPT = 2000;
 export async function runChild(argv: readonly string[], signal: AbortSignal): Promise<void> {
   const program = process.argv[1];
   if (program === undefined) throw new EngineError({ message: "this program does not know its own path" });
+  if (signal.aborted) throw new InterruptedError({ message: "interrupted" });
   // In a group of its own: Ctrl-C reaches it once, through us, and not a second time from the terminal.
   const child = spawn(process.execPath, [...process.execArgv, program, ...argv], { stdio: ["ignore", "ignore", "pipe"], detached: true });
   let words = "";

@@ -10,7 +10,7 @@ import { note } from "./notes.js";
 import { parseOptions } from "./options.js";
 import { VERBS } from "./verbs.js";
 
-const OLDEST_NODE = 20;
+const OLDEST_NODE = "20.19";
 
 export interface Output {
   write(text: string): void;
@@ -62,8 +62,9 @@ async function verbNamed(name: string): Promise<Verb> {
 }
 
 function requireNode(): void {
-  const major = Number(process.versions.node.split(".")[0]);
-  if (major >= OLDEST_NODE) return;
+  const [major, minor] = process.versions.node.split(".").map(Number) as [number, number];
+  const [oldest, oldestMinor] = OLDEST_NODE.split(".").map(Number) as [number, number];
+  if (major > oldest || (major === oldest && minor >= oldestMinor)) return;
   throw new InputError({
     message: `this is Node ${process.versions.node}`,
     expected: `Node ${OLDEST_NODE} or later`,

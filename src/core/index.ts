@@ -8,4 +8,5 @@ export * from "./recipe.js";
 export * from "./records.js";
 export * from "./schema.js";
 export * from "./scorer.js";
+export * from "./set-hash.js";
 export * from "./statistics.js";

@@ -195,8 +195,8 @@ export const validationReportSchema = z.strictObject({
   by_stratum: z.record(z.string(), cellReportSchema),
   /** By the family's tags, e.g. "agents=3", "conflict=true". */
   by_tag: z.record(z.string(), cellReportSchema),
-  /** Outcome of every instance in the set's order: bit 0 valid, bit 1 optimal. What paired comparisons need. */
-  outcomes: z.array(z.int().min(0).max(3)),
+  /** Outcome of every instance in the set's order: bit 0 valid, bit 1 optimal; −1 after an outside failure. What paired comparisons need. */
+  outcomes: z.array(z.int().min(-1).max(3)),
   /** Outside failures: excluded from every rate. */
   failed: z.int().nonnegative(),
 });

@@ -2,7 +2,7 @@
  * The statistics that reports are made of. Rates carry binomial standard errors for the record and Wilson intervals for people;
  * differences on the same instances are paired.
  */
-import type { Rate } from "./records.js";
+import type { Rate, ValidationReport } from "./records.js";
 
 /** Two-sided 95 % normal quantile. */
 export const Z95 = 1.959963984540054;
@@ -39,6 +39,19 @@ export function pairedDifference(a: readonly number[], b: readonly number[]): Pa
   const difference = mean(differences);
   const stderr = n > 1 ? deviation(differences) / Math.sqrt(n) : 0;
   return { difference, stderr, interval: [difference - Z95 * stderr, difference + Z95 * stderr], n };
+}
+
+/**
+ * Valid (bit 0) or optimal (bit 1) of two reports over the boards that both answered: an outside failure on either side leaves the pair out,
+ * and `n` says how many are left. @throws {RangeError} reports of different sets, or for bit 1 under different objectives.
+ */
+export function pairedOutcomes(a: ValidationReport, b: ValidationReport, bit: 0 | 1): PairedDifference {
+  if (a.set_sha256 !== b.set_sha256) throw new RangeError("reports of different sets cannot be paired");
+  if (bit === 1 && a.objective !== b.objective)
+    throw new RangeError(`optimal under ${a.objective} and under ${b.objective} cannot be paired`);
+  const both = a.outcomes.flatMap((outcome, i) => (outcome < 0 || b.outcomes[i]! < 0 ? [] : [i]));
+  const of = (report: ValidationReport) => both.map((i) => (report.outcomes[i]! >> bit) & 1);
+  return pairedDifference(of(a), of(b));
 }
 
 export function mean(values: readonly number[]): number {

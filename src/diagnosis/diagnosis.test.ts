@@ -52,8 +52,8 @@ describe("a validation report", () => {
     expect(report.by_stratum["5"]).toMatchObject({ n: 0, codes: {}, valid: { rate: 0, stderr: 0 } });
   });
 
-  it("holds the outcome of each instance in the set's order: bit 0 valid, bit 1 optimal", () => {
-    expect(report.outcomes).toEqual([3, 1, 0, 0, 0, 0, 0]);
+  it("holds the outcome of each instance in the set's order: bit 0 valid, bit 1 optimal, −1 where nobody answered", () => {
+    expect(report.outcomes).toEqual([3, 1, 0, -1, 0, 0, -1]);
   });
 
   it("judges optimality and gaps under its objective", () => {

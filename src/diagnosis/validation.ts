@@ -23,7 +23,7 @@ export interface ValidationInput {
 }
 
 /**
- * The report of one evaluation. Strata and tags stand in the order of their first appearance. An item without a verdict has outcome 0
+ * The report of one evaluation. Strata and tags stand in the order of their first appearance. An item without a verdict has outcome −1
  * and is counted in `failed` only.
  */
 export function validationReport(input: ValidationInput): ValidationReport {
@@ -36,7 +36,7 @@ export function validationReport(input: ValidationInput): ValidationReport {
     const ofStratum = listAt(byStratum, stratum);
     const ofTags = Object.entries(tags).map(([tag, value]) => listAt(byTag, `${tag}=${value}`));
     if (verdict === undefined) {
-      outcomes.push(0);
+      outcomes.push(-1);
       continue;
     }
     const item = { verdict, tokens };

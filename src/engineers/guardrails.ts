@@ -8,7 +8,7 @@ import {
   type GuardrailAction,
   InputError,
   type KnobTable,
-  pairedDifference,
+  pairedOutcomes,
   type ValidationReport,
 } from "../core/index.js";
 import type { EngineerContext } from "./context.js";
@@ -112,8 +112,7 @@ export function shouldRollback(reports: readonly ValidationReport[]): Rollback |
   reports.forEach((report, i) => {
     if (report.total.valid.rate > reports[best]!.total.valid.rate) best = i;
   });
-  const validity = (report: ValidationReport) => report.outcomes.map((outcome) => outcome & 1);
-  const { difference, stderr } = pairedDifference(validity(reports[best]!), validity(last));
+  const { difference, stderr } = pairedOutcomes(reports[best]!, last, 0);
   if (-difference <= stderr || best === reports.length - 1) return undefined;
   return { to: best, reason: `valid rate fell by ${(-difference).toFixed(3)} ± ${stderr.toFixed(3)} from report ${best}` };
 }

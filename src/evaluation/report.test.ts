@@ -64,9 +64,9 @@ test("the intervals of a gain are narrower than those of two independent rates, 
 test("the first sentence says rose, fell or no measurable change, as the interval has it", () => {
   const sentence = (valid: number[], boards: number) => summarySentences(buildReport(sampleHistory({ valid, boards })))[0]!;
   expect(sentence([0.36, 0.42], 3000)).toMatch(
-    /^The valid rate rose from \d\d\.\d % to \d\d\.\d %: \+\d+\.\d points \(95 % CI \+.* to \+.*\), paired on 3000 boards\.$/,
+    /^The valid rate on the validation set rose from \d\d\.\d % to \d\d\.\d %: \+\d+\.\d points \(95 % CI \+.* to \+.*\), paired on 3000 boards\.$/,
   );
-  expect(sentence([0.5, 0.4], 3000)).toMatch(/^The valid rate fell from .*: −\d+\.\d points/);
+  expect(sentence([0.5, 0.4], 3000)).toMatch(/^The valid rate on the validation set fell from .*: −\d+\.\d points/);
   expect(sentence([0.4, 0.402], 60)).toMatch(/went from .* no measurable change\.$/);
 });
 

@@ -9,7 +9,7 @@ import {
   type PairedDifference,
   type Proposal,
   type Provenance,
-  pairedDifference,
+  pairedOutcomes,
   type Rate,
   type ValidationReport,
   wilson,
@@ -58,7 +58,7 @@ export interface ReportedStage {
   validation?: ReportedValidation;
   /** Against the base checkpoint. */
   gain?: ReportedGain;
-  /** Completion tokens trained on: in this stage, and up to its end. */
+  /** Completion tokens sampled in training: in this stage, and up to its end. */
   tokens?: { stage: number; total: number };
   /** Absent after the last stage. */
   proposal?: Pick<Proposal, "engineer" | "variant" | "outcome" | "reasons"> & { attempts: number; repairs: number; guardrails: string[] };
@@ -90,7 +90,7 @@ export interface RunReport {
   best?: { checkpoint: number; valid: number };
   /** Mean valid rate over the stages' checkpoints: the area under the validation curve. */
   mean_valid?: number;
-  /** Valid rate gained per million completion tokens trained on. */
+  /** Valid rate gained per million completion tokens sampled in training. */
   gain_per_million_tokens?: number;
 }
 
@@ -142,14 +142,9 @@ export function buildReport(history: RunHistory): RunReport {
   };
 }
 
-/** Later minus earlier over the same boards. @throws {RangeError} when the sets differ. */
+/** Later minus earlier over the same boards. @throws {RangeError} when the sets or the objectives differ. */
 export function gainOf(earlier: ValidationReport, later: ValidationReport): ReportedGain {
-  if (earlier.set_sha256 !== later.set_sha256) throw new RangeError("reports of different validation sets cannot be paired");
-  const bit = (report: ValidationReport, b: number) => report.outcomes.map((o) => (o >> b) & 1);
-  return {
-    valid: pairedDifference(bit(earlier, 0), bit(later, 0)),
-    optimal: pairedDifference(bit(earlier, 1), bit(later, 1)),
-  };
+  return { valid: pairedOutcomes(earlier, later, 0), optimal: pairedOutcomes(earlier, later, 1) };
 }
 
 function reportStage(stage: StageHistory, base: ValidationReport | undefined, total: number): ReportedStage {

@@ -2,7 +2,6 @@
  * A policy on a frozen set, with one or several samples of each instance. Rates are means over instances of the mean over samples, so that
  * their errors are over boards: binomial with a Wilson interval for one sample, by the spread of the boards' means for several.
  */
-import { createHash } from "node:crypto";
 import { z } from "zod";
 import {
   deviation,
@@ -12,6 +11,7 @@ import {
   type PairedDifference,
   pairedDifference,
   rateOf,
+  setHash,
   type Verdict,
   wilson,
   Z95,
@@ -55,7 +55,7 @@ export const setReportSchema = z.strictObject({
   by_tag: z.record(z.string(), cellSchema),
   failed: z.int(),
   /** Mean validity and optimality of every instance, in the set's order: what paired comparisons need. */
-  outcomes: z.strictObject({ valid: z.array(z.number()), optimal: z.array(z.number()) }),
+  outcomes: z.strictObject({ valid: z.array(z.number().nullable()), optimal: z.array(z.number().nullable()) }),
 });
 export type SetReport = z.infer<typeof setReportSchema>;
 
@@ -87,16 +87,10 @@ export function setReport(input: SetReportInput): SetReport {
     by_tag: groups((item) => Object.entries(item.tags).map(([tag, value]) => `${tag}=${value}`)),
     failed: judged.reduce((sum, item) => sum + item.samples.filter((s) => s.verdict === undefined).length, 0),
     outcomes: {
-      valid: judged.map((item) => share(item, isValid) ?? 0),
-      optimal: judged.map((item) => share(item, isOptimal(objective)) ?? 0),
+      valid: judged.map((item) => share(item, isValid) ?? null),
+      optimal: judged.map((item) => share(item, isOptimal(objective)) ?? null),
     },
   };
-}
-
-export function setHash(instances: readonly InstanceBase[]): string {
-  const digest = createHash("sha256");
-  for (const instance of instances) digest.update(`${instance.hash}\n`);
-  return digest.digest("hex");
 }
 
 function setCell(items: readonly JudgedInstance[], objective: string, k: number): SetCell {
@@ -147,18 +141,27 @@ function clusteredRate(means: readonly number[]): ReportedRate {
 
 /** `report` minus `reference`, paired over instances. @throws {InputError} for different sets. */
 export function compareSetReports(reference: SetReport, report: SetReport): { valid: PairedDifference; optimal: PairedDifference } {
-  if (reference.set_sha256 !== report.set_sha256) {
+  if (reference.set_sha256 !== report.set_sha256 || reference.objective !== report.objective) {
     throw new InputError({
-      message: `the evaluations are of different sets (${reference.set} and ${report.set}), so their boards cannot be paired`,
+      message: `the evaluations are of different sets or objectives (${reference.set}, ${reference.objective}; ${report.set}, ${report.objective}), so their boards cannot be paired`,
       value: [reference.set_sha256, report.set_sha256],
       expected: "two evaluations of the same set with the same limit",
       remedy: "evaluate both policies on one set",
     });
   }
   return {
-    valid: pairedDifference(reference.outcomes.valid, report.outcomes.valid),
-    optimal: pairedDifference(reference.outcomes.optimal, report.outcomes.optimal),
+    valid: pairedShares(reference.outcomes.valid, report.outcomes.valid),
+    optimal: pairedShares(reference.outcomes.optimal, report.outcomes.optimal),
   };
+}
+
+/** Over the instances that both answered: an outside failure on either side leaves the pair out. */
+function pairedShares(a: readonly (number | null)[], b: readonly (number | null)[]): PairedDifference {
+  const both = a.flatMap((x, i) => (x === null || b[i] === null || b[i] === undefined ? [] : [[x, b[i]] as const]));
+  return pairedDifference(
+    both.map(([x]) => x),
+    both.map(([, y]) => y),
+  );
 }
 
 export type SetFormat = "table" | "markdown" | "latex" | "csv";

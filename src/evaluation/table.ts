@@ -32,7 +32,7 @@ export function summarySentences(report: RunReport): string[] {
   else if (last === undefined || gain === undefined) {
     sentences.push(`The base checkpoint is valid on ${percent(base.valid.rate)} % of ${base.n} boards; no stage is finished yet.`);
   } else {
-    sentences.push(changeSentence("valid rate", base.valid.rate, last.valid.rate, gain.valid));
+    sentences.push(changeSentence("valid rate on the validation set", base.valid.rate, last.valid.rate, gain.valid));
     sentences.push(changeSentence(`optimal rate (${run.objective})`, base.optimal.rate, last.optimal.rate, gain.optimal));
     sentences.push("The intervals are over boards of this one run; the spread over training seeds is not in them.");
     if (report.best !== undefined && report.best.valid > last.valid.rate) {
@@ -77,7 +77,7 @@ export function comparisonSentence(comparison: RunComparison): string {
   return (
     `${b} is ${word} ${a}: valid ${points(valid.difference)} points (95 % CI ${points(valid.interval[0])} to ${points(valid.interval[1])}), ` +
     `optimal ${points(optimal.difference)} (${points(optimal.interval[0])} to ${points(optimal.interval[1])}), ` +
-    `last checkpoints, paired on ${valid.n} boards.`
+    `last checkpoints, paired on ${valid.n} ${comparison.set} boards.`
   );
 }
 
@@ -102,7 +102,7 @@ function validationTable(report: RunReport): TextTable {
   const n = (report.base ?? report.stages.find((s) => s.validation)?.validation)?.n ?? 0;
   return {
     title: `Validation on ${n} boards: rate in % with 95 % interval; by size valid / optimal`,
-    head: ["stage", "valid", "optimal", "gain over base", ...sizes, "tokens", "trained, M"],
+    head: ["stage", "valid", "optimal", "gain over base", ...sizes, "tokens", "sampled, M"],
     rows: [
       ...(report.base === undefined ? [] : [row("base", report.base)]),
       ...report.stages.flatMap((s) => (s.validation === undefined ? [] : [row(String(s.index), s.validation, s)])),

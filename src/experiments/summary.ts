@@ -1,16 +1,16 @@
 /**
- * Finished cells → the comparison table. Two sources of chance are kept apart: boards (paired differences on the same validation boards,
- * within a seed) and training seeds (the spread of an arm's results over seeds). With few seeds the interval over seeds is a t interval,
+ * Finished cells → the comparison table. Two sources of chance are kept apart: boards (paired differences on the same boards, within a
+ * seed; held-out ones where every run has them) and training seeds (the spread of an arm's results over seeds). With few seeds the interval over seeds is a t interval,
  * wide and honest.
  */
-import { deviation, mean, type PairedDifference, pairedDifference, type ValidationReport } from "../core/index.js";
+import { deviation, mean, type PairedDifference, pairedOutcomes, type ValidationReport } from "../core/index.js";
 
 export interface CellResult {
   arm: string;
   seed: number;
   /** Of the base checkpoint, then of each stage's checkpoint. */
   reports: ValidationReport[];
-  /** Completion tokens trained on, per stage. */
+  /** Completion tokens sampled in training, per stage. */
   tokens: number[];
   /** Outcome of each proposal. */
   proposals: string[];
@@ -53,7 +53,7 @@ const T95 = [
 export function estimate(values: readonly number[]): Estimate {
   const centre = mean(values);
   if (values.length < 2) return { mean: centre, interval: undefined, values: [...values] };
-  const t = T95[values.length - 2] ?? 1.96;
+  const t = T95[values.length - 2] ?? 2.04;
   const half = (t * deviation(values)) / Math.sqrt(values.length);
   return { mean: centre, interval: [centre - half, centre + half], values: [...values] };
 }
@@ -64,14 +64,11 @@ export function summariseArms(results: readonly CellResult[], reference: string)
   const first = (r: CellResult) => (set === "held-out" ? r.heldOut!.base : r.reports[0]!);
   const last = (r: CellResult) => (set === "held-out" ? r.heldOut!.last : r.reports.at(-1)!);
   const conflict = (report: ValidationReport) => report.by_tag["conflict=true"]?.valid.rate;
-  const valids = (r: ValidationReport) => r.outcomes.map((o) => o & 1);
   return arms.map((arm) => {
     const own = results.filter((r) => r.arm === arm).sort((a, b) => a.seed - b.seed);
     const paired = own.flatMap((r) => {
       const other = results.find((o) => o.arm === reference && o.seed === r.seed);
-      return other === undefined || arm === reference
-        ? []
-        : [{ seed: r.seed, difference: pairedDifference(valids(last(other)), valids(last(r))) }];
+      return other === undefined || arm === reference ? [] : [{ seed: r.seed, difference: pairedOutcomes(last(other), last(r), 0) }];
     });
     const proposals: Record<string, number> = {};
     for (const outcome of own.flatMap((r) => r.proposals)) proposals[outcome] = (proposals[outcome] ?? 0) + 1;

@@ -3,7 +3,6 @@
  * which base and last checkpoint are compared. They follow from the recipe alone, not from the run's seed: runs of one recipe share them,
  * and base training can stay clear of them. No board of one is in the other, or in a benchmark set.
  */
-import { createHash } from "node:crypto";
 import { type DatasetManifest, type EnvironmentFamily, type GenerateOptions, type InstanceBase, type Recipe, Seed } from "../core/index.js";
 
 export interface EvaluationSet<I extends InstanceBase = InstanceBase> {
@@ -38,10 +37,4 @@ export async function hashesApart<I extends InstanceBase>(
   const hashes = new Set(await family.reservedHashes());
   for (const set of sets) for (const instance of set.instances) hashes.add(instance.hash);
   return hashes;
-}
-
-export function setHash(instances: readonly InstanceBase[]): string {
-  const digest = createHash("sha256");
-  for (const instance of instances) digest.update(`${instance.hash}\n`);
-  return digest.digest("hex");
 }

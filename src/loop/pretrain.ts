@@ -49,7 +49,10 @@ export async function pretrain(request: PretrainRequest): Promise<void> {
 
   request.onPhase?.("generate", options.instances);
   const template = family.normalise(parseWith(family.configSchema, recipe.config, "recipe, config")).config;
-  const sets = await makeEvaluationSets(family, recipe, template, { workers });
+  const sets = await makeEvaluationSets(family, recipe, template, {
+    workers,
+    ...(request.signal === undefined ? {} : { signal: request.signal }),
+  });
   const exclude = await hashesApart(family, Object.values(sets));
   const instances: InstanceBase[] = [];
   for (const [i, part] of configs.entries()) {

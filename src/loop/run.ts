@@ -1,7 +1,8 @@
 /** Starting, resuming and ending a run around the closed loop: folder, lock, event log, engine, interruption. */
 import { resolve } from "node:path";
 import { BoundaryError, type EventListener, EventStream, InterruptedError, type Recipe } from "../core/index.js";
-import { readCheckpoint } from "../nn/index.js";
+import { isFinished, readHistory } from "../evaluation/index.js";
+import { checkpointHash, readCheckpoint } from "../nn/index.js";
 import { RunFolder } from "../store/index.js";
 import { closedLoop } from "./closed-loop.js";
 import { checkRecipe, openWorkbench } from "./workbench.js";
@@ -28,12 +29,19 @@ export async function runLoop(options: StartOptions): Promise<RunFolder> {
   const recipe = withAbsolutePaths(options.recipe, options.recipeDir);
   checkRecipe(recipe);
   await readCheckpoint(recipe.base);
-  const folder = await RunFolder.create(options.out, { recipe, ...(options.seed === undefined ? {} : { seed: options.seed }) });
+  const base_sha256 = await checkpointHash(recipe.base);
+  const folder = await RunFolder.create(options.out, {
+    recipe,
+    base_sha256,
+    ...(options.seed === undefined ? {} : { seed: options.seed }),
+  });
   return inFolder(folder, options, false);
 }
 
 /** Goes on with a run that was interrupted or killed; a finished run is left as it is. */
 export async function resumeLoop(dir: string, options: RunOptions = {}): Promise<RunFolder> {
+  const readable = await RunFolder.open(dir);
+  if (isFinished(await readHistory(readable))) return readable;
   return inFolder(await RunFolder.resume(dir), options, true);
 }
 
@@ -80,7 +88,7 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
 }
 
 /** Paths of a recipe are relative to its file; in run.json they are absolute, so that a run can be resumed from anywhere. */
-function withAbsolutePaths(recipe: Recipe, dir: string): Recipe {
+export function withAbsolutePaths(recipe: Recipe, dir: string): Recipe {
   const { from } = recipe.engineer;
   return {
     ...recipe,

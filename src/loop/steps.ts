@@ -20,6 +20,7 @@ import {
   rolloutSchema,
   SCHEMA_VERSION,
   type StageConfig,
+  setHash,
   stageConfigSchema,
   type TrainingSummary,
   trainingSummarySchema,
@@ -33,7 +34,7 @@ import { EmbeddedPolicy } from "../policies/index.js";
 import { ParquetWriter, readParquet, writeParquet } from "../store/index.js";
 import { contextOfStage, contextText, engineerFor } from "./engineering.js";
 import { evaluatePolicy } from "./evaluate.js";
-import { type EvaluationSet, hashesApart, makeEvaluationSets, setHash } from "./evaluation-sets.js";
+import { type EvaluationSet, hashesApart, makeEvaluationSets } from "./evaluation-sets.js";
 import type { Workbench } from "./workbench.js";
 
 // ---------------------------------------------------------------- before the first stage
@@ -114,25 +115,35 @@ export async function generateStage<I extends InstanceBase>(
     const manifest = await folder.readRecord(stage, "dataset.json", datasetManifestSchema);
     return { manifest, instances: await readParquet(await folder.verified(stage, "train.parquet"), family.instanceSchema) };
   }
-  const problems = family.infeasible(config.normalised);
-  if (problems.length > 0) {
-    throw new InfeasibleError({
-      message: `the config of stage ${stage} cannot be generated: ${problems.map((p) => p.problem).join("; ")}`,
-      value: config.normalised,
-      remedy: problems.map((p) => p.nearest).join("; "),
+  const exclude = await hashesApart(family, apart);
+  const generate = (from: unknown) =>
+    inPhase(bench, stage, "generate", (progress) =>
+      family.generate(from, {
+        count: recipe.instances,
+        seed: seed.child("stage", stage, "instances"),
+        exclude,
+        repeats: "allow",
+        workers: bench.workers,
+        onProgress: progress,
+        ...signalOf(bench),
+      }),
+    );
+  let made: Awaited<ReturnType<typeof generate>>;
+  try {
+    made = await generate(config.normalised);
+  } catch (error) {
+    // Feasibility is checked when a config is proposed, but some classes turn out empty only when they are drawn. A proposal never stops a run.
+    if (!(error instanceof InfeasibleError) || config.provenance.source !== "proposal") throw error;
+    const previous = await folder.readRecord(stage - 1, "config.json", stageConfigSchema);
+    bench.events.emit({
+      type: "warning",
+      stage,
+      message: `the proposed config cannot be generated, the previous one stays: ${error.message}`,
     });
+    const kept: StageConfig = { ...config, normalised: previous.normalised, provenance: { ...config.provenance, source: "previous" } };
+    await folder.writeRecord(stage, "config.json", stageConfigSchema, kept);
+    made = await generate(kept.normalised);
   }
-  const made = await inPhase(bench, stage, "generate", async (progress) =>
-    family.generate(config.normalised, {
-      count: recipe.instances,
-      seed: seed.child("stage", stage, "instances"),
-      exclude: await hashesApart(family, apart),
-      repeats: "allow",
-      workers: bench.workers,
-      onProgress: progress,
-      ...signalOf(bench),
-    }),
-  );
   await folder.writeFile(stage, "train.parquet", (path) => writeParquet(path, family.instanceSchema, made.instances));
   await folder.writeRecord(stage, "dataset.json", datasetManifestSchema, made.manifest);
   return made;
@@ -150,6 +161,7 @@ export async function trainStage<I extends InstanceBase>(
   if (await folder.has(stage, "training.json")) return folder.readRecord(stage, "training.json", trainingSummarySchema);
   await folder.truncateMetrics(stage);
   const accumulator = new TrainingAccumulator();
+  const from = config.from_checkpoint === 0 ? bench.baseFolder : await folder.verified(config.from_checkpoint - 1, "checkpoint");
   const to = folder.path(stage, "checkpoint");
   await rm(to, { recursive: true, force: true });
   await inPhase(bench, stage, "train", (progress) =>
@@ -164,7 +176,7 @@ export async function trainStage<I extends InstanceBase>(
           prompt: (instance) => family.prompt(instance, bench.recipe.rendering),
           stratum: (instance) => family.stratum(instance),
           scorer: bench.newScorer(),
-          from: checkpointFolder(bench, config.from_checkpoint),
+          from,
           to,
           ...signalOf(bench),
           onStep: (metrics: Metrics, seconds: number) => {
@@ -299,10 +311,6 @@ export async function evaluateHeldOut<I extends InstanceBase>(bench: Workbench<I
 }
 
 // ---------------------------------------------------------------- shared by the steps
-
-export function checkpointFolder(bench: Pick<Workbench, "folder" | "baseFolder">, index: number): string {
-  return index === 0 ? bench.baseFolder : bench.folder.path(index - 1, "checkpoint");
-}
 
 async function validate<I extends InstanceBase>(
   bench: Workbench<I>,

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import {
   ConfigError,
+  CorruptFileError,
   type EnvironmentFamily,
   type EventStream,
   InfeasibleError,
@@ -15,7 +16,7 @@ import {
 } from "../core/index.js";
 import { ENGINEERS, engineeringDemonstration, engineerWords, type Variant, variantNamed } from "../engineers/index.js";
 import { familyByName } from "../environments/index.js";
-import { type Checkpoint, Engine, readCheckpoint } from "../nn/index.js";
+import { type Checkpoint, checkpointHash, Engine, readCheckpoint } from "../nn/index.js";
 import { FamilyScorer } from "../rewards/index.js";
 import type { RunFolder } from "../store/index.js";
 import { EmbeddedTrainer, type Trainer } from "../trainers/index.js";
@@ -112,13 +113,22 @@ export async function openWorkbench({ folder, events, signal, workers: asked }: 
   const objective = family.objective(template);
   const baseFolder = recipe.base;
   const base = await readCheckpoint(baseFolder);
+  const { base_sha256 } = folder.record;
+  if (base_sha256 !== undefined && base_sha256 !== (await checkpointHash(baseFolder))) {
+    throw new CorruptFileError({
+      message: `${baseFolder} is not the checkpoint that this run started from`,
+      value: baseFolder,
+      expected: `a checkpoint with the hash ${base_sha256.slice(0, 12)}…, as run.json names it`,
+      remedy: "put the old base back, or start a new run from the new one",
+    });
+  }
   const root = Seed.root("run").child(seed);
   const workers = workerCount(asked ?? recipe.workers);
-  const engine = await Engine.start({ config: base.config, workers });
   const strata = family.strata(template);
   // A base that never learned the engineer's language (another vocabulary) has nothing to keep.
   const speaks = engineerWords(family.allStrata, family).every((word) => base.tokenizer.has(word));
   const { grpo } = recipe.trainer;
+  const engine = await Engine.start({ config: base.config, workers });
   return {
     recipe,
     template,

@@ -71,7 +71,7 @@ export class Manifest {
         message: `${path}: ${expected === undefined ? "not recorded as finished" : "is gone"}`,
         value: path,
         expected: `a file that ${join(this.folder, MANIFEST_FILE)} names`,
-        remedy: "resume the run, which makes the file again, or check the path",
+        remedy: "check the path; a file of a finished step cannot be made again alone: restore it from a copy, or start a new run",
       });
     }
     const found = await checksumOf(path).catch((cause) => {
@@ -82,7 +82,7 @@ export class Manifest {
       message: `${path}: its content has changed since it was written (SHA-256 ${found.sha256.slice(0, 12)}…, ${found.bytes} bytes)`,
       value: path,
       expected: `SHA-256 ${expected.sha256.slice(0, 12)}…, ${expected.bytes} bytes, as in ${join(this.folder, MANIFEST_FILE)}`,
-      remedy: "restore the file, or delete it and resume the run to make it and all after it again",
+      remedy: "restore the file from a copy, or start a new run",
     });
   }
 

@@ -39,6 +39,8 @@ export const runRecordSchema = z.strictObject({
   recipe: recipeSchema,
   seed: z.int().nonnegative(),
   versions: z.record(z.string(), z.string()),
+  /** Hash of the base checkpoint when the run began: a run does not go on from another one. */
+  base_sha256: z.string().optional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
 
@@ -58,7 +60,7 @@ export class RunFolder {
   ) {}
 
   /** Makes the folder of a new run and holds it. `dir` is absent or empty. @throws {RunFolderError} {StorageError} */
-  static async create(dir: string, run: { recipe: Recipe; seed?: number }): Promise<RunFolder> {
+  static async create(dir: string, run: { recipe: Recipe; seed?: number; base_sha256?: string }): Promise<RunFolder> {
     const path = resolve(dir);
     await refuseOccupied(path, dir);
     try {
@@ -70,7 +72,13 @@ export class RunFolder {
     try {
       await refuseOccupied(path, dir);
       await removeLeftovers(path);
-      const record = { schema_version: SCHEMA_VERSION, recipe: run.recipe, seed: run.seed ?? run.recipe.seed, versions: versions() };
+      const record = {
+        schema_version: SCHEMA_VERSION,
+        recipe: run.recipe,
+        seed: run.seed ?? run.recipe.seed,
+        versions: versions(),
+        base_sha256: run.base_sha256,
+      };
       await writeFileAtomic(join(path, RUN_FILE), `${canonicalJson(record, 2)}\n`);
       return new RunFolder(path, record, lock);
     } catch (cause) {

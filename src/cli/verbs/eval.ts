@@ -1,7 +1,7 @@
 /** `envwright eval`: a policy on a frozen set → rates by size with intervals, in one of several formats; resumable; paired comparison. */
-import { InputError, InterruptedError, SCHEMA_VERSION } from "../../core/index.js";
+import { InputError, InterruptedError, SCHEMA_VERSION, setHash } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
-import { compareSetReports, renderSetReport, setHash } from "../../evaluation/index.js";
+import { compareSetReports, renderSetReport } from "../../evaluation/index.js";
 import { workerCount } from "../../loop/index.js";
 import { defineVerb } from "../define-verb.js";
 import { createEvaluation, type EvaluationRequest, openEvaluation, readSetReport, runEvaluation } from "../evaluation-run.js";

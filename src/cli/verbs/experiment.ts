@@ -15,6 +15,7 @@ import {
   runMatrix,
   summariseArms,
 } from "../../experiments/index.js";
+import { withAbsolutePaths } from "../../loop/index.js";
 import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
 import { runChild } from "../child-run.js";
 import { defineVerb } from "../define-verb.js";
@@ -90,12 +91,27 @@ export default defineVerb({
 
 async function runCell(dir: string, cell: Cell, recipe: string, workers: number, signal: AbortSignal): Promise<void> {
   if (existsSync(join(dir, RUN_FILE))) {
+    await refuseOtherRecipe(dir, cell, recipe);
     if (isFinished(await readHistory(await RunFolder.open(dir)))) return;
     await runChild(["run", "--resume", dir, "--workers", String(workers), "--json"], signal);
     return;
   }
   const sets = overridesOf(cell).flatMap((override) => ["--set", override]);
   await runChild(["run", recipe, "--out", dir, "--seed", String(cell.seed), "--workers", String(workers), ...sets, "--json"], signal);
+}
+
+/** A folder of that name whose run was made by another recipe, other overrides or another seed is no cell of this matrix. */
+async function refuseOtherRecipe(dir: string, cell: Cell, recipe: string): Promise<void> {
+  const { record } = await RunFolder.open(dir);
+  const found = loadRecipe(recipe, overridesOf(cell));
+  const wanted = canonicalJson({ ...withAbsolutePaths(found.recipe, found.dir), seed: cell.seed });
+  if (canonicalJson({ ...record.recipe, seed: record.seed }) === wanted) return;
+  throw new InputError({
+    message: `${dir} holds a run of another recipe than the matrix says`,
+    value: dir,
+    expected: `the recipe with ${overridesOf(cell).join(" ") || "no overrides"} and seed ${cell.seed}`,
+    remedy: "choose another --out, or remove that folder",
+  });
 }
 
 function overridesOf(cell: Cell): string[] {

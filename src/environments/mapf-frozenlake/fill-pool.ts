@@ -10,6 +10,7 @@ import { type FillResult, SlotFiller, type Tally } from "./fill-slot.js";
 import type { Slot } from "./quota.js";
 
 const CHUNK = 32;
+const TURN_MS = 50;
 /** Below this many slots a worker costs more to start than it saves. */
 const SLOTS_PER_WORKER = 64;
 
@@ -47,11 +48,14 @@ class ThisThread implements FillPool {
 
   async fill(slots: readonly Slot[], seed: Seed, tally: Tally, onChunk: (finished: number) => void): Promise<FillResult[]> {
     const results: FillResult[] = [];
-    for (const chunk of chunksOf(slots)) {
-      for (const slot of chunk) results.push(this.filler.fill(slot, seed.at(slot.index), tally));
+    let turn = performance.now();
+    for (const slot of slots) {
+      results.push(this.filler.fill(slot, seed.at(slot.index), tally));
+      if (performance.now() - turn < TURN_MS && results.length < slots.length) continue;
       onChunk(results.length);
-      // Lets signals and the terminal have their turn.
+      // Lets signals and the terminal have their turn, however hard the boards are.
       await new Promise((resolve) => setImmediate(resolve));
+      turn = performance.now();
     }
     return results;
   }

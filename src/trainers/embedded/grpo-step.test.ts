@@ -56,6 +56,14 @@ describe("one GRPO step", () => {
     expect(kept[0]![0]!.weights[0]).toBeCloseTo(1 / 16, 6);
   });
 
+  it("makes no more optimiser steps than there are groups, and each batch weighs as much as any", () => {
+    const batches = optimiserBatches([group([1, 0], [2, 6])], options({ loss: "dapo", updates: 4 }));
+    expect(batches).toHaveLength(1);
+    const total = batches[0]!.reduce((sum, s) => sum + s.weights.reduce((a, b) => a + b, 0), 0);
+    expect(total).toBeCloseTo(1, 6);
+    expect(optimiserBatches([group([1, 1], [2, 2])], options({ updates: 4 }))).toEqual([]);
+  });
+
   it("keeps the completions of one group in one optimiser step", () => {
     const batches = optimiserBatches([group([1, 0], [2, 2]), group([0, 1], [3, 3]), group([1, 0], [4, 4])], options());
     expect(batches.map((b) => b.map((s) => s.weights.length))).toEqual([
@@ -88,7 +96,7 @@ describe("one GRPO step", () => {
       "completions/mean_length": 4,
       "completions/max_length": 6,
       "completions/clipped_ratio": 0.25,
-      num_tokens: 16,
+      completion_tokens: 16,
     });
     expect(metrics.reward_std).toBeCloseTo(Math.SQRT1_2 / 2, 9);
   });

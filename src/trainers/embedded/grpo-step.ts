@@ -35,9 +35,11 @@ export function optimiserBatches<I extends InstanceBase>(groups: readonly Scored
   let batchTokens = 0;
   for (const group of used) for (const s of group.samples) if (kept(s)) batchTokens += s.tokens.length;
 
-  const parts: ScoredGroup<I>[][] = Array.from({ length: options.updates }, () => []);
+  // Fewer groups than optimiser steps: fewer steps, or each would weigh as much as the whole batch.
+  const updates = Math.min(options.updates, used.length);
+  const parts: ScoredGroup<I>[][] = Array.from({ length: updates }, () => []);
   used.forEach((group, i) => {
-    parts[i % options.updates]!.push(group);
+    parts[i % updates]!.push(group);
   });
   return parts.map((part) => {
     const rows = part.flatMap((g) => g.samples.map((sample, i) => ({ g, sample, advantage: g.score.completions[i]!.advantage })));
@@ -45,7 +47,7 @@ export function optimiserBatches<I extends InstanceBase>(groups: readonly Scored
       lengths: rows.map((r) => r.sample.tokens.length),
       kept: rows.map((r) => kept(r.sample)),
       batchTokens,
-      updates: options.updates,
+      updates,
       maxTokens: options.max_tokens,
     });
     return rows.flatMap(({ g, sample, advantage }, i) => {
@@ -84,7 +86,7 @@ export function rolloutMetrics<I extends InstanceBase>(groups: readonly ScoredGr
     "completions/min_length": Math.min(...lengths),
     "completions/max_length": Math.max(...lengths),
     "completions/clipped_ratio": mean(samples.map((s) => (s.finishReason === "length" ? 1 : 0))),
-    num_tokens: lengths.reduce((a, b) => a + b, 0),
+    completion_tokens: lengths.reduce((a, b) => a + b, 0),
   };
   const strata = [...new Set(groups.map((g) => g.stratum))].sort();
   for (const stratum of strata) {

@@ -76,7 +76,7 @@ export class EmbeddedTrainer<I extends InstanceBase> implements Trainer<I> {
         updates.push(update.metrics);
       }
       const metrics = { ...rolloutMetrics(groups, this.options.objective), ...combine(updates) };
-      request.scorer.update(metrics.valid ?? 0);
+      request.scorer.update(metrics.valid!);
       request.onStep?.({ stage: request.stage, step: globalStep, ...metrics } as Metrics, (performance.now() - started) / 1000);
       globalStep += 1;
     }

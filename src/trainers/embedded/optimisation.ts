@@ -21,7 +21,8 @@ export function assertFinite(values: Record<string, number>, at: string): void {
       message: `training diverged at ${at}: ${name} is ${value}`,
       value,
       expected: "a finite number",
-      remedy: "lower trainer.grpo.optimiser.lr or max_grad_norm and resume; the checkpoint of the last finished stage is kept",
+      remedy:
+        "start again with a lower learning rate (trainer.grpo.optimiser.lr, in base training pretrain.optimiser.lr); a run can start from the last finished stage: --set base=RUN/stages/NN/checkpoint",
     });
   }
 }

@@ -1,0 +1,133 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  ConfigError,
+  canonicalJson,
+  nearest,
+  pairedDifference,
+  pairedOutcomes,
+  parseWith,
+  Random,
+  recipeSchema,
+  SCHEMA_VERSION,
+  Seed,
+  setHash,
+  type ValidationReport,
+  wilson,
+} from "./index.js";
+
+describe("named randomness", () => {
+  it("is Philox4x32-10: the published answers for a zero counter and key", () => {
+    const zero = new Random(0, 0, 0, 0);
+    expect([zero.uint32(), zero.uint32(), zero.uint32(), zero.uint32()]).toEqual([0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]);
+  });
+
+  it("depends on name and index alone, not on what was drawn before", () => {
+    const seed = Seed.root("run").child("stage", 3);
+    seed.at(0).uint32();
+    const late = Array.from({ length: 5 }, () => seed.at(7)).map((r) => r.uint32());
+    expect(new Set(late).size).toBe(1);
+    expect(Seed.parse(seed.path).at(7).uint32()).toBe(late[0]);
+    expect(seed.at(8).uint32()).not.toBe(late[0]);
+    expect(Seed.root("run").child("stage/3").at(7).uint32()).not.toBe(late[0]);
+  });
+
+  it("draws below n without bias and within bounds", () => {
+    const counts = new Array(6).fill(0);
+    const random = Seed.root("dice").at(0);
+    for (let i = 0; i < 60_000; i++) counts[random.below(6)] += 1;
+    const chi = counts.reduce((sum, c) => sum + (c - 10_000) ** 2 / 10_000, 0);
+    expect(chi).toBeLessThan(20.5); // 99.9 % quantile at 5 degrees of freedom
+    fc.assert(fc.property(fc.integer({ min: 1, max: 2 ** 32 }), fc.nat(), (n, i) => Seed.root("x").at(i).below(n) < n));
+  });
+
+  it("gives floats in [0, 1) and normal deviates of mean 0 and variance 1", () => {
+    const random = Seed.root("normal").at(0);
+    const values = Array.from({ length: 20_000 }, () => random.normal());
+    const mean = values.reduce((a, b) => a + b, 0) / values.length;
+    const variance = values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length;
+    expect(Math.abs(mean)).toBeLessThan(0.03);
+    expect(Math.abs(variance - 1)).toBeLessThan(0.05);
+    for (let i = 0; i < 1000; i++) {
+      const f = random.float();
+      expect(f >= 0 && f < 1).toBe(true);
+    }
+  });
+});
+
+describe("parsing at a boundary", () => {
+  it("names the unknown key with the nearest known one, at any depth", () => {
+    const recipe = { name: "x", stages: 1, instances: 1, config: {}, base: "b", trainer: { kind: "embedded", grpo: { stesp: 3 } } };
+    expect(() => parseWith(recipeSchema, recipe, "recipe x")).toThrow(/unknown key "trainer.grpo.stesp", did you mean "steps"/);
+    expect(() => parseWith(recipeSchema, recipe, "recipe x")).toThrow(ConfigError);
+  });
+
+  it("names the value that was given and what is wrong with it", () => {
+    expect(() => parseWith(z.strictObject({ n: z.int().positive() }), { n: -3 }, "thing")).toThrow(/thing: "n".*given -3/);
+  });
+
+  it("suggests only what is close", () => {
+    expect(nearest("rull", ["rule", "self"])).toBe("rule");
+    expect(nearest("xyzzyplugh", ["rule", "self"])).toBeUndefined();
+  });
+});
+
+describe("canonical JSON", () => {
+  it("does not depend on the order in which keys were set, and drops undefined", () => {
+    expect(canonicalJson({ b: [{ z: 1, a: undefined, y: 2 }], a: "x" })).toBe('{"a":"x","b":[{"y":2,"z":1}]}');
+  });
+
+  it("refuses what JSON cannot say", () => {
+    expect(() => canonicalJson({ loss: Number.NaN })).toThrow(TypeError);
+  });
+});
+
+describe("statistics", () => {
+  const report = (outcomes: number[], changes: Partial<ValidationReport> = {}): ValidationReport => ({
+    schema_version: SCHEMA_VERSION,
+    stage: 0,
+    objective: "makespan",
+    set_sha256: "s",
+    total: { n: 0, valid: { rate: 0, stderr: 0 }, optimal: { rate: 0, stderr: 0 }, codes: {}, tokens: 0, gap: 0 },
+    by_stratum: {},
+    by_tag: {},
+    outcomes,
+    failed: 0,
+    ...changes,
+  });
+
+  it("Wilson's interval has its textbook values", () => {
+    const [low, high] = wilson(0.5, 100);
+    expect(low).toBeCloseTo(0.4038, 4);
+    expect(high).toBeCloseTo(0.5962, 4);
+    expect(wilson(0, 10)[0]).toBe(0);
+    expect(wilson(0, 10)[1]).toBeCloseTo(0.2775, 4);
+    expect(wilson(0, 0)).toEqual([0, 1]);
+  });
+
+  it("a paired difference is the mean of the differences with their standard error", () => {
+    const d = pairedDifference([0, 0, 1, 1], [1, 0, 1, 0]);
+    expect(d.difference).toBe(0);
+    expect(d.stderr).toBeCloseTo(Math.sqrt(2 / 3) / 2, 12);
+    expect(() => pairedDifference([1], [1, 0])).toThrow(RangeError);
+  });
+
+  it("leaves out of a pair what either side could not answer, and says how many are left", () => {
+    const d = pairedOutcomes(report([0, -1, 1, 3]), report([1, 1, -1, 3]), 0);
+    expect(d.n).toBe(2);
+    expect(d.difference).toBe(0.5);
+  });
+
+  it("does not pair different boards, nor optimality under different objectives", () => {
+    expect(() => pairedOutcomes(report([1]), report([1], { set_sha256: "t" }), 0)).toThrow(/different sets/);
+    expect(() => pairedOutcomes(report([3]), report([3], { objective: "sum_of_costs" }), 1)).toThrow(/cannot be paired/);
+    expect(pairedOutcomes(report([3]), report([3], { objective: "sum_of_costs" }), 0).difference).toBe(0);
+  });
+
+  it("a set's hash depends on the boards and their order", () => {
+    const set = (...hashes: string[]) => setHash(hashes.map((hash, i) => ({ id: String(i), hash })));
+    expect(set("a", "b")).toBe(setHash([{ id: "x", hash: "a" }, { id: "y", hash: "b" }])); // biome-ignore format: one line
+    expect(set("a", "b")).not.toBe(set("b", "a"));
+  });
+});
