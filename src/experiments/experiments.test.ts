@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError, SCHEMA_VERSION, type ValidationReport } from "../core/index.js";
 import { cells, parseMatrix } from "./matrix.js";
 import { runMatrix } from "./run-matrix.js";
-import { armsMarkdown, estimate, summariseArms } from "./summary.js";
+import { armsMarkdown, estimate, summariseArms, validAt } from "./summary.js";
 
 const matrix = parseMatrix(
   {
@@ -77,6 +77,13 @@ describe("the comparison of arms", () => {
     expect(e.mean).toBe(2);
     expect(e.interval![1]).toBeCloseTo(2 + 4.303 / Math.sqrt(3), 9);
     expect(estimate([1]).interval).toBeUndefined();
+  });
+
+  it("compares at equal tokens on the line between two checkpoints", () => {
+    const reports = [report([0, 0, 0, 0]), report([1, 1, 0, 0]), report([1, 1, 1, 1])];
+    expect(validAt({ reports, tokens: [10, 10] }, 5)).toBe(0.25);
+    expect(validAt({ reports, tokens: [10, 10] }, 15)).toBe(0.75);
+    expect(validAt({ reports, tokens: [10, 10] }, 20)).toBe(1);
   });
 
   it("pairs arms by seed and board", () => {

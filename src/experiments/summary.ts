@@ -38,6 +38,8 @@ export interface ArmSummary {
   conflictGain: Estimate | undefined;
   /** On the validation set: mean valid rate over the checkpoints of the run: area under the validation curve, over stages. */
   auc: Estimate;
+  /** On the validation set: valid rate where every run has sampled as many tokens as the run with the fewest, between two stages by line. */
+  atEqualTokens: Estimate;
   tokens: Estimate;
   proposals: Record<string, number>;
   /** Valid rate against the reference arm: over seeds, and for each seed paired over boards. */
@@ -60,6 +62,7 @@ export function estimate(values: readonly number[]): Estimate {
 
 export function summariseArms(results: readonly CellResult[], reference: string): ArmSummary[] {
   const arms = [...new Set(results.map((r) => r.arm))];
+  const fewest = Math.min(...results.map((r) => r.tokens.reduce((a, b) => a + b, 0)));
   const set = results.every((r) => r.heldOut !== undefined) ? ("held-out" as const) : ("validation" as const);
   const first = (r: CellResult) => (set === "held-out" ? r.heldOut!.base : r.reports[0]!);
   const last = (r: CellResult) => (set === "held-out" ? r.heldOut!.last : r.reports.at(-1)!);
@@ -83,11 +86,23 @@ export function summariseArms(results: readonly CellResult[], reference: string)
         ? undefined
         : estimate(own.map((r) => conflict(last(r))! - (conflict(first(r)) ?? 0))),
       auc: estimate(own.map((r) => mean(r.reports.slice(1).map((v) => v.total.valid.rate)))),
+      atEqualTokens: estimate(own.map((r) => validAt(r, fewest))),
       tokens: estimate(own.map((r) => r.tokens.reduce((a, b) => a + b, 0))),
       proposals,
       against: paired.length === 0 ? undefined : { seeds: estimate(paired.map((p) => p.difference.difference)), boards: paired },
     };
   });
+}
+
+/** Valid rate on the validation set after `tokens` sampled tokens, on the line between the two checkpoints around them. */
+export function validAt(run: Pick<CellResult, "reports" | "tokens">, tokens: number): number {
+  let before = 0;
+  for (const [stage, sampled] of run.tokens.entries()) {
+    const [from, to] = [run.reports[stage]!.total.valid.rate, run.reports[stage + 1]!.total.valid.rate];
+    if (before + sampled >= tokens) return sampled === 0 ? to : from + ((to - from) * (tokens - before)) / sampled;
+    before += sampled;
+  }
+  return run.reports.at(-1)!.total.valid.rate;
 }
 
 const percent = (x: number) => (100 * x).toFixed(1);
@@ -103,8 +118,8 @@ function change(e: Estimate): string {
 /** The table as Markdown: per cent and points, 95 % t intervals over seeds. */
 export function armsMarkdown(arms: readonly ArmSummary[], reference: string): string {
   const lines = [
-    `| arm | seeds | valid % | optimal % | gain over base | gain on conflict boards | against ${reference} | mean valid % over stages | tokens (M) | proposals |`,
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    `| arm | seeds | valid % | optimal % | gain over base | gain on conflict boards | against ${reference} | mean valid % over stages | valid % at equal tokens | tokens (M) | proposals |`,
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
   ];
   for (const a of arms) {
     const proposals = Object.entries(a.proposals).map(([outcome, n]) => `${n} ${outcome}`);
@@ -117,6 +132,7 @@ export function armsMarkdown(arms: readonly ArmSummary[], reference: string): st
       a.conflictGain === undefined ? "—" : change(a.conflictGain),
       a.against === undefined ? "—" : change(a.against.seeds),
       rate(a.auc),
+      rate(a.atEqualTokens),
       (a.tokens.mean / 1e6).toFixed(2),
       proposals.join(", ") || "—",
     ];
@@ -126,6 +142,6 @@ export function armsMarkdown(arms: readonly ArmSummary[], reference: string): st
   const where =
     any === undefined
       ? ""
-      : `\n\nRates and gains on the ${any.set} set; mean over stages on the validation set. Brackets: 95 % t intervals over seeds.`;
+      : `\n\nRates and gains on the ${any.set} set; mean over stages and at equal tokens on the validation set. Brackets: 95 % t intervals over seeds.`;
   return lines.join("\n") + where;
 }
