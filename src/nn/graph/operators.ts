@@ -1,6 +1,7 @@
 /**
  * The differentiable operators of the decoder. Each emits ONNX nodes and enters its vector–Jacobian product on the tape.
- * Shapes are row-major; N is the number of tokens (B·T), d the width, hd the head size. Only what Qwen3 and its losses need is here.
+ * Shapes are row-major; N is the number of tokens (B·T), d the width, hd the head size. Only what Qwen3 and its losses need is here, in one file, so that
+ * an operator and its gradient are compared with their neighbours at a glance.
  */
 import { InputError } from "../../core/index.js";
 import type { Dimension, GraphBuilder, RowGradient, Shape, Value } from "./builder.js";
