@@ -112,6 +112,10 @@ async function checkOneRecipe(name: string): Promise<Check> {
   const label = `recipe ${name}`;
   return attempt(label, async () => {
     const { recipe, dir } = loadRecipe(name);
+    if (recipe.rendering === "chat") {
+      const detail = `${recipe.stages} stages in the chat rendering: written down for trainers of language models, of which none is built in`;
+      return { name: label, state: "warning", detail };
+    }
     const { family } = checkRecipe(recipe);
     const detail = `${family.name}, ${recipe.stages} stages, engineer ${recipe.engineer.name}`;
     const base = await attempt(label, async () => {
