@@ -9,4 +9,6 @@ export * from "./records.js";
 export * from "./schema.js";
 export * from "./scorer.js";
 export * from "./set-hash.js";
+export * from "./shorten.js";
 export * from "./statistics.js";
+export * from "./threads.js";

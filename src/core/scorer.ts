@@ -17,6 +17,14 @@ export interface GroupScore {
   zeroVariance: boolean;
 }
 
+/** Rewards closer than this are equal: far below any difference that a reward can express, far above rounding. */
+const EQUAL_REWARDS = 1e-9;
+
+/** Whether a group's rewards, lowest to highest, carry no information about which completion was better. */
+export function withoutVariance(lowest: number, highest: number): boolean {
+  return highest - lowest <= EQUAL_REWARDS;
+}
+
 /** What has to be saved with a checkpoint for rewards to go on as they were. */
 export interface ScorerState {
   /** Moving average of the valid rate, on which the accuracy weight depends. */

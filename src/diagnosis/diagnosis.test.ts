@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { failureSummarySchema, type Rollout, Seed, trainingSummarySchema, type Verdict, validationReportSchema } from "../core/index.js";
-import { drawExamples, type FailureExample, failureSummary, shorten } from "./failures.js";
+import {
+  failureSummarySchema,
+  type Rollout,
+  Seed,
+  shorten,
+  trainingSummarySchema,
+  type Verdict,
+  validationReportSchema,
+} from "../core/index.js";
+import { drawExamples, type FailureExample, failureSummary } from "./failures.js";
 import { TrainingAccumulator } from "./training.js";
 import { validationReport } from "./validation.js";
 

@@ -7,6 +7,7 @@ import {
   type KnobTable,
   SCHEMA_VERSION,
   type Seed,
+  shorten,
   type TrainingSummary,
   type ValidationReport,
 } from "../core/index.js";
@@ -74,12 +75,4 @@ function shortenExample(example: FailureExample): FailureExample {
     completion: shorten(example.completion, COMPLETION_CAP),
     reason: shorten(example.reason, REASON_CAP),
   };
-}
-
-/** The head and the tail of a long text, with the number of characters left out between them. */
-export function shorten(text: string, cap: number): string {
-  if (text.length <= cap) return text;
-  const mark = ` [… ${text.length - cap} characters left out …] `;
-  const head = Math.ceil((cap * 2) / 3);
-  return text.slice(0, head) + mark + text.slice(text.length - (cap - head));
 }

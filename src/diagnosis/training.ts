@@ -2,10 +2,7 @@
  * Rewarded rollouts, as they come from the trainer → TrainingSummary. An accumulator, since a stage's rollouts need not fit in memory at
  * once. Rollouts that an outside failure ended are left out of every mean.
  */
-import { InputError, type Rollout, type TrainingSummary } from "../core/index.js";
-
-/** Rewards of a group closer than this are equal: far below what a reward can express, far above rounding. */
-const EQUAL = 1e-9;
+import { InputError, type Rollout, type TrainingSummary, withoutVariance } from "../core/index.js";
 
 interface StratumSums {
   groups: number;
@@ -51,7 +48,7 @@ export class TrainingAccumulator {
     }
     if (low > high) return;
     sums.groups++;
-    if (high - low <= EQUAL) sums.flatGroups++;
+    if (withoutVariance(low, high)) sums.flatGroups++;
   }
 
   summary(): TrainingSummary {

@@ -4,13 +4,11 @@
  * linear in it; nothing is guessed.
  */
 
-import type { KnobTable } from "../core/index.js";
-import { type FinishReason, nearest, type Repair } from "../core/index.js";
+import { type FinishReason, type KnobTable, nearest, type Repair, shorten } from "../core/index.js";
 import { type FoundObject, scanObjects } from "./answer-objects.js";
 import { answerWords, knobValues, LEVELS, type LevelTable, levelWord, splitWords } from "./compact-language.js";
 import { isObject, readTable, type TableTarget } from "./knob-table.js";
 import { quoteText } from "./quoted-text.js";
-import { shorten } from "./shorten.js";
 
 export type Decoded = { ok: true; table: KnobTable; rationale: string; repairs: Repair[] } | { ok: false; reason: string };
 

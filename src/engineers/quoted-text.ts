@@ -2,7 +2,7 @@
  * Text that a policy wrote, as it may stand in a context: cut to a length, escaped onto one line, in quotation marks. It cannot open a
  * heading, a fence, a tag or a table cell, so it stays data. Nothing is interpreted here.
  */
-import { shorten } from "./shorten.js";
+import { shorten } from "../core/index.js";
 
 /** A JSON string literal of at most about `cap` characters of the text, with Markdown's and HTML's active characters escaped too. */
 export function quoteText(text: string, cap: number): string {

@@ -82,9 +82,9 @@ export function summariseArms(results: readonly CellResult[], reference: string)
       valid: estimate(own.map((r) => last(r).total.valid.rate)),
       optimal: estimate(own.map((r) => last(r).total.optimal.rate)),
       gain: estimate(own.map((r) => last(r).total.valid.rate - first(r).total.valid.rate)),
-      conflictGain: own.some((r) => conflict(last(r)) === undefined)
+      conflictGain: own.some((r) => conflict(first(r)) === undefined || conflict(last(r)) === undefined)
         ? undefined
-        : estimate(own.map((r) => conflict(last(r))! - (conflict(first(r)) ?? 0))),
+        : estimate(own.map((r) => conflict(last(r))! - conflict(first(r))!)),
       auc: estimate(own.map((r) => mean(r.reports.slice(1).map((v) => v.total.valid.rate)))),
       atEqualTokens: estimate(own.map((r) => validAt(r, fewest))),
       tokens: estimate(own.map((r) => r.tokens.reduce((a, b) => a + b, 0))),

@@ -3,9 +3,8 @@
  * here. A worker that dies fails everything that is waiting, and everything asked later: nothing hangs.
  */
 import type { Worker } from "node:worker_threads";
-import { EngineError, InputError } from "../core/index.js";
+import { EngineError, InputError, startThread } from "../core/index.js";
 import { CLOSE, type ReplyMessage, type TaskKind, type Tasks, type WorkerSetup } from "./engine-protocol.js";
-import { startEngineWorker } from "./worker-entry.js";
 
 const DEPTH = 2;
 
@@ -32,7 +31,7 @@ export class WorkerPool {
 
   constructor(count: number, setup: WorkerSetup) {
     this.members = Array.from({ length: count }, () => {
-      const worker = startEngineWorker(setup);
+      const worker = startThread(import.meta.url, "./engine-worker", setup);
       const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
       const member: Member = { worker, running: new Map(), ended };
       worker.on("message", (message: ReplyMessage) => this.receive(member, message));

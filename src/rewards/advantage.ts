@@ -4,10 +4,8 @@
  * A = r − mean, divided by (std + 1e-4) under `group` scaling, with the sample standard deviation (n − 1) as TRL has it. A group whose
  * rewards are all equal carries no information: its advantages are exactly 0, not the rounding error of a mean.
  */
-import { deviation, mean } from "../core/index.js";
+import { deviation, mean, withoutVariance } from "../core/index.js";
 
-/** Rewards closer than this are equal: far below any difference the reward can express, far above rounding. */
-const EQUAL = 1e-9;
 const EPSILON = 1e-4;
 
 export function groupAdvantages(rewards: readonly number[], scale: "group" | "none"): { advantages: number[]; zeroVariance: boolean } {
@@ -18,7 +16,7 @@ export function groupAdvantages(rewards: readonly number[], scale: "group" | "no
     low = Math.min(low, r);
     high = Math.max(high, r);
   }
-  if (high - low <= EQUAL) return { advantages: rewards.map(() => 0), zeroVariance: true };
+  if (withoutVariance(low, high)) return { advantages: rewards.map(() => 0), zeroVariance: true };
   const centre = mean(rewards);
   const divisor = scale === "group" ? deviation(rewards) + EPSILON : 1;
   return { advantages: rewards.map((r) => (r - centre) / divisor), zeroVariance: false };

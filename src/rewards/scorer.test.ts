@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type EnvironmentFamily, rewardOptionsSchema, type Verdict } from "../core/index.js";
-import { FamilyScorer, validRate } from "./scorer.js";
+import { FamilyScorer } from "./scorer.js";
 
 const family = {
   verify: (instance: { id: string }, text: string): Verdict => {
@@ -43,11 +43,5 @@ describe("the scorer", () => {
     const second = scorer();
     second.load(first.state());
     expect(second.scoreGroup({ id: "a", hash: "h" }, [said("good")]).completions[0]!.reward.weight).toBeCloseTo(0.75, 12);
-  });
-
-  it("counts valid answers, not costs, in the valid rate", () => {
-    const s = scorer();
-    const groups = [s.scoreGroup({ id: "a", hash: "h" }, [said("good"), said("dear"), said("bad"), said("bad")])];
-    expect(validRate(groups)).toBe(0.5);
   });
 });

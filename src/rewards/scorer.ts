@@ -1,14 +1,13 @@
 /** The scorer of a run: the family's verifier, the reward and the group statistics behind one function. */
-import {
-  type EnvironmentFamily,
-  type FinishReason,
-  type GroupScore,
-  type InstanceBase,
-  mean,
-  type Rendering,
-  type RewardOptions,
-  type Scorer,
-  type ScorerState,
+import type {
+  EnvironmentFamily,
+  FinishReason,
+  GroupScore,
+  InstanceBase,
+  Rendering,
+  RewardOptions,
+  Scorer,
+  ScorerState,
 } from "../core/index.js";
 import { groupAdvantages } from "./advantage.js";
 import { accuracyWeight, rewardOf } from "./reward.js";
@@ -54,9 +53,4 @@ export class FamilyScorer<I extends InstanceBase> implements Scorer<I> {
   load(state: ScorerState): void {
     this.emaValid = state.ema_valid;
   }
-}
-
-/** Valid rate of a scored batch, for `update`. */
-export function validRate(groups: readonly GroupScore[]): number {
-  return mean(groups.flatMap((g) => g.completions.map((c) => (c.verdict.ok ? 1 : 0))));
 }

@@ -2,10 +2,8 @@
  * Who fills the slots of a round: this thread, or worker threads. Slots travel in chunks and come back by position, so the split has no
  * influence on the result.
  */
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
-import { Worker } from "node:worker_threads";
-import { EngineError, type Seed } from "../../core/index.js";
+import type { Worker } from "node:worker_threads";
+import { EngineError, type Seed, startThread } from "../../core/index.js";
 import { type FillResult, SlotFiller, type Tally } from "./fill-slot.js";
 import type { Slot } from "./quota.js";
 
@@ -67,7 +65,7 @@ class WorkerPool implements FillPool {
   private readonly workers: Worker[];
 
   constructor(count: number) {
-    this.workers = Array.from({ length: count }, startWorker);
+    this.workers = Array.from({ length: count }, () => startThread(import.meta.url, "./fill-worker"));
   }
 
   async fill(slots: readonly Slot[], seed: Seed, tally: Tally, onChunk: (finished: number) => void): Promise<FillResult[]> {
@@ -93,19 +91,6 @@ class WorkerPool implements FillPool {
   async close(): Promise<void> {
     await Promise.all(this.workers.map((worker) => worker.terminate()));
   }
-}
-
-/**
- * A worker thread from compiled JavaScript, or from TypeScript sources under tsx and Vitest: Node 20 does not hand tsx's loader down to
- * threads, so the thread registers it first. By path, because resolving "tsx/esm/api" from here would give its CommonJS half.
- */
-function startWorker(): Worker {
-  if (!import.meta.url.endsWith(".ts")) return new Worker(new URL("./fill-worker.js", import.meta.url), { execArgv: [] });
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx/package.json"));
-  const loader = new URL("dist/esm/api/index.mjs", tsx).href;
-  const entry = new URL("./fill-worker.ts", import.meta.url).href;
-  const code = `import(${JSON.stringify(loader)}).then(({ register }) => { register(); return import(${JSON.stringify(entry)}); })`;
-  return new Worker(code, { eval: true, execArgv: [] });
 }
 
 function ask(worker: Worker, request: ChunkRequest): Promise<ChunkReply> {

@@ -6,7 +6,8 @@
  * An agent commits only by arriving (or at time 0, when it starts on its goal), so an agent that is on its goal and not committed still
  * has to leave and come back. That makes "stay at the goal" exact without counting waits, in a finite space.
  */
-import { MAX_AGENTS, MAX_SIZE } from "../instance.js";
+import { MAX_AGENTS } from "../instance.js";
+import { neighbourTables } from "../neighbours.js";
 
 /** Room for one agent's codes: 7 bits. */
 export const STRIDE = 128;
@@ -22,17 +23,7 @@ const AGENT_TABLE = MAX_AGENTS * STRIDE;
 const OPTIONS = 8;
 
 /** neighbours[size][cell·4 + direction]: UP, DOWN, LEFT, RIGHT, OFF_GRID outside. */
-const neighbourTables: Uint8Array[] = Array.from({ length: MAX_SIZE + 1 }, (_, size) => {
-  const table = new Uint8Array(STRIDE * 4).fill(OFF_GRID);
-  for (let cell = 0; cell < size * size; cell++) {
-    const column = cell % size;
-    if (cell >= size) table[cell * 4] = cell - size;
-    if (cell + size < size * size) table[cell * 4 + 1] = cell + size;
-    if (column > 0) table[cell * 4 + 2] = cell - 1;
-    if (column + 1 < size) table[cell * 4 + 3] = cell + 1;
-  }
-  return table;
-});
+const tables = neighbourTables(() => STRIDE, OFF_GRID);
 
 export class Grid {
   size = 0;
@@ -41,7 +32,7 @@ export class Grid {
   /** Number of agents. */
   count = 0;
   /** neighbours[cell·4 + direction]. */
-  neighbours: Uint8Array = neighbourTables[1]!;
+  neighbours: Uint8Array = tables[1]!;
   readonly starts = new Int32Array(MAX_AGENTS);
   readonly goals = new Int32Array(MAX_AGENTS);
   /** distances[agent·STRIDE + cell]: steps to the agent's goal on an otherwise empty board. */
@@ -69,7 +60,7 @@ export class Grid {
     this.size = size;
     this.cells = cells;
     this.count = count;
-    this.neighbours = neighbourTables[size]!;
+    this.neighbours = tables[size]!;
     this.waitForbidden = false;
     this.stamp++;
     const { free } = this;
