@@ -161,6 +161,8 @@ export const trainingSummarySchema = z.strictObject({
       length: z.number(),
       /** Share of groups whose rewards were all equal: no gradient came from them. */
       zero_variance: z.number(),
+      /** Mean of |advantage| over the rollouts: how much was to be learned here (SEC, arXiv 2505.14970). Absent where a trainer tells none. */
+      mean_abs_advantage: z.number().nonnegative().optional(),
     }),
   ),
 });

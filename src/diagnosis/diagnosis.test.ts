@@ -112,6 +112,16 @@ describe("a training summary", () => {
     expect(summary.strata["4"]).toMatchObject({ rollouts: 2, zero_variance: 0 });
   });
 
+  it("gives the mean absolute advantage of each stratum, and none where the trainer told none", () => {
+    const sums = new TrainingAccumulator();
+    sums.add([rollout("3", 0, 1, { advantage: 1.5 }), rollout("3", 0, 0, { advantage: -0.5 })]);
+    sums.add([rollout("3", 0, 1, { advantage: 0 }), rollout("3", 0, 1, { advantage: 0 })]);
+    sums.add([rollout("4", 0, 1), rollout("4", 0, 0)]);
+    const { strata } = trainingSummarySchema.parse(sums.summary());
+    expect(strata["3"]!.mean_abs_advantage).toBe(0.5);
+    expect(strata["4"]).not.toHaveProperty("mean_abs_advantage");
+  });
+
   it("leaves rollouts that the outside ended out of the means, and a group of nothing else out of the groups", () => {
     const failed = { failure: { boundary: "endpoint", message: "", attempts: 1 }, tokens: 0, verdict: undefined, reward: undefined };
     const sums = new TrainingAccumulator();

@@ -12,6 +12,9 @@ interface StratumSums {
   reward: number;
   accuracy: number;
   length: number;
+  /** Rollouts that carry an advantage, and the sum of its size over them. */
+  advantages: number;
+  advantage: number;
 }
 
 export class TrainingAccumulator {
@@ -43,6 +46,10 @@ export class TrainingAccumulator {
       sums.reward += reward.total;
       sums.accuracy += reward.accuracy;
       sums.length += reward.length;
+      if (rollout.advantage !== undefined) {
+        sums.advantages++;
+        sums.advantage += Math.abs(rollout.advantage);
+      }
       low = Math.min(low, reward.total);
       high = Math.max(high, reward.total);
     }
@@ -62,6 +69,7 @@ export class TrainingAccumulator {
         accuracy: share(s.accuracy, s.rollouts),
         length: share(s.length, s.rollouts),
         zero_variance: share(s.flatGroups, s.groups),
+        ...(s.advantages === 0 ? {} : { mean_abs_advantage: s.advantage / s.advantages }),
       };
     }
     return { steps: this.steps.size, rollouts: this.rollouts, completion_tokens: this.tokens, strata };
@@ -70,7 +78,7 @@ export class TrainingAccumulator {
   private sumsOf(stratum: string): StratumSums {
     let sums = this.strata.get(stratum);
     if (sums === undefined) {
-      sums = { groups: 0, flatGroups: 0, rollouts: 0, valid: 0, reward: 0, accuracy: 0, length: 0 };
+      sums = { groups: 0, flatGroups: 0, rollouts: 0, valid: 0, reward: 0, accuracy: 0, length: 0, advantages: 0, advantage: 0 };
       this.strata.set(stratum, sums);
     }
     return sums;

@@ -3,10 +3,10 @@
  * are a softmax of the values, exp(Q/τ); ratios stay as they are.
  *
  * Source: self-evolving curriculum (SEC; arXiv 2505.14970), where r is the mean absolute advantage of the arm's rollouts and the arm is
- * chosen for every batch. Deviations: the bandit acts once a stage and sets shares instead of drawing arms; an arm's r comes from the stage's
- * training summary, as the share of its groups with variance times 2·√(p(1 − p)) of its training valid rate, which is the mean absolute
- * advantage under normalisation when rewards are valid or not; an arm that was not trained on keeps its value. Values are replayed from the
- * history each time, so nothing has to be saved. The defaults of α and τ are this project's.
+ * chosen for every batch. Deviations: the bandit acts once a stage and sets shares instead of drawing arms; an arm's r is the mean over the
+ * whole stage; an arm that was not trained on keeps its value. A summary of a trainer that tells no advantages gives r as the share of
+ * groups with variance times 2·√(p(1 − p)) of the training valid rate, which is the mean absolute advantage under normalisation when rewards
+ * are valid or not. Values are replayed from the history each time, so nothing has to be saved. The defaults of α and τ are this project's.
  */
 import type { TrainingSummary } from "../core/index.js";
 import { computingEngineer, type Engineer } from "./engineer.js";
@@ -38,5 +38,5 @@ export function banditEngineer({ rate = 0.5, temperature = 0.3 }: BanditOptions 
 
 function learningGain(trained: TrainingSummary["strata"][string] | undefined): number | undefined {
   if (trained === undefined || trained.rollouts === 0) return undefined;
-  return (1 - trained.zero_variance) * 2 * Math.sqrt(trained.valid * (1 - trained.valid));
+  return trained.mean_abs_advantage ?? (1 - trained.zero_variance) * 2 * Math.sqrt(trained.valid * (1 - trained.valid));
 }

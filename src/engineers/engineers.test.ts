@@ -148,6 +148,17 @@ describe("engineers by what they do", () => {
     expect((await propose(create("bandit"), context)).rationale).toContain("8: 0.875");
   });
 
+  it("bandit takes the mean absolute advantage where the trainer tells it", async () => {
+    const context = deliveryContext();
+    for (const stage of [...context.history, context]) {
+      for (const [stratum, cell] of Object.entries(stage.failures.training.strata)) cell.mean_abs_advantage = stratum === "2" ? 0.8 : 0.2;
+    }
+    const proposal = await propose(create("bandit"), context);
+    // Three stages at α = 0.5 from 0: 0.8 and 0.2 times 0.875; then exp(Q/0.3).
+    expect(proposal.rationale).toContain("2: 0.700, 4: 0.175, 8: 0.175");
+    expect(loads(proposal)[0]! / loads(proposal)[1]!).toBeCloseTo(Math.exp((0.7 - 0.175) / 0.3), 9);
+  });
+
   it("bandit keeps the value of an arm that was not trained on", async () => {
     const context = deliveryContext();
     delete context.failures.training.strata["4"];
