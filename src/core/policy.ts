@@ -38,7 +38,12 @@ export interface Policy {
   /** One result per request, in order. `instance` hints (oracle policies) travel in the prompt alone. */
   complete(
     requests: readonly CompletionRequest[],
-    options?: { signal?: AbortSignal; onProgress?: (done: number) => void },
+    options?: {
+      signal?: AbortSignal;
+      onProgress?: (done: number) => void;
+      /** Told of every result as soon as it is there, in any order; a policy that answers all at once may leave it out. */
+      onResult?: (index: number, result: Completion | CompletionFailure) => void;
+    },
   ): Promise<(Completion | CompletionFailure)[]>;
   close(): Promise<void>;
 }
