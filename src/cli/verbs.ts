@@ -24,5 +24,6 @@ export const VERBS: readonly VerbEntry[] = [
   entry("eval", "Evaluate a policy on a set of instances", () => import("./verbs/eval.js")),
   entry("propose", "Ask an engineer again about a stored stage, without training", () => import("./verbs/propose.js")),
   entry("experiment", "Run a matrix of runs (arms × seeds) and compare them", () => import("./verbs/experiment.js")),
+  entry("serve", "Serve a policy as an OpenAI-compatible endpoint, rewards, or an environment", () => import("./verbs/serve.js")),
   entry("doctor", "Check that this machine can run everything", () => import("./verbs/doctor.js")),
 ];

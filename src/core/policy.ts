@@ -25,6 +25,20 @@ export interface Completion {
   text: string;
   tokens: number;
   finishReason: FinishReason;
+  /** What was thought before the answer, where it is told apart; `tokens` counts it, `text` does not hold it. */
+  reasoning?: string;
+  usage?: CompletionUsage;
+  /** From the first attempt to the answer, waits between attempts included, in milliseconds. */
+  latencyMs?: number;
+}
+
+/** Tokens as whoever answered counted them, or as estimated where nobody did. */
+export interface CompletionUsage {
+  promptTokens: number;
+  completionTokens: number;
+  reasoningTokens?: number;
+  /** The endpoint gave no numbers: four characters to a token. */
+  isEstimated?: boolean;
 }
 
 export interface CompletionFailure {

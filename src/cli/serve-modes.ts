@@ -1,0 +1,29 @@
+/** What `envwright serve` can serve, by the flag that asks for it; each is loaded only when it is asked for. */
+import type { ServedPart } from "../server/host.js";
+
+export interface ServeRequest {
+  /** Specification of a policy, where one was given. */
+  policy: string | undefined;
+  family: string;
+  /** Engine workers; 0: one per core. */
+  workers: number;
+  note(text: string): void;
+}
+
+export interface ServeMode {
+  flag: "openai" | "reward" | "openenv";
+  /** Of its flag, for the help. */
+  description: string;
+  /** What to tell the user once it listens. */
+  address(url: string): string;
+  open(request: ServeRequest): Promise<ServedPart>;
+}
+
+export const SERVE_MODES: readonly ServeMode[] = [
+  {
+    flag: "openai",
+    description: "A policy as an OpenAI-compatible endpoint",
+    address: (url) => `OpenAI-compatible endpoint: ${url}/v1`,
+    open: async (request) => (await import("./serve-openai.js")).openOpenAi(request),
+  },
+];

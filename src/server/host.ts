@@ -1,0 +1,116 @@
+/**
+ * One HTTP server for whatever is served: it owns the socket, the bearer token, the size of bodies, /health and the end. What is served is
+ * a `ServedPart`: routes, and for WebSockets an upgrade. Loopback unless told otherwise. It never logs a header or a body.
+ */
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { BoundaryError, InputError } from "../core/index.js";
+
+export interface ServedPart {
+  /** How /health names it. */
+  name: string;
+  /** Its routes, mounted at the root. */
+  routes: Hono;
+  /** Takes a WebSocket upgrade and returns true, or leaves it to another part. The token has been checked. */
+  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** Called once, after the last request has been answered. */
+  close(): Promise<void>;
+}
+
+export interface HostOptions {
+  parts: readonly ServedPart[];
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  /** Asked of every request but /health, as `Authorization: Bearer …`. */
+  token?: string | undefined;
+  /** Largest body of a request, in bytes. */
+  maxBody?: number;
+  /** How long open requests may take when the server is closed, in milliseconds. */
+  grace?: number;
+}
+
+export interface Host {
+  /** e.g. http://127.0.0.1:8000 */
+  url: string;
+  /** Takes no new requests, waits for the open ones within the grace, closes the parts. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_BODY = 4 * 1024 * 1024;
+
+/** @throws {InputError} when the address cannot be used. */
+export async function startHost(options: HostOptions): Promise<Host> {
+  const { parts, token } = options;
+  const app = new Hono();
+  app.get("/health", (c) => c.json({ status: "healthy", serving: parts.map((part) => part.name) }));
+  app.use(async (c, next) => {
+    if (!isAllowed(c.req.header("authorization"), token)) {
+      return c.json({ error: { message: "a bearer token is needed", type: "authentication_error", code: "unauthorized" } }, 401);
+    }
+    return next();
+  });
+  const maxSize = options.maxBody ?? DEFAULT_BODY;
+  app.use(
+    bodyLimit({
+      maxSize,
+      onError: (c) => c.json({ error: { message: `the body is larger than ${maxSize} bytes`, type: "invalid_request_error" } }, 413),
+    }),
+  );
+  for (const part of parts) app.route("/", part.routes);
+  app.notFound((c) => c.json({ error: { message: `there is no ${c.req.method} ${c.req.path}`, type: "invalid_request_error" } }, 404));
+  app.onError((_error, c) => c.json({ error: { message: "the server failed", type: "server_error" } }, 500));
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  server.on("upgrade", (request, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    if (!isAllowed(request.headers.authorization, token)) return socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
+    if (parts.some((part) => part.upgrade?.(request, socket, head))) return;
+    socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
+  });
+  await listen(server, options);
+  const { address, family, port } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
+    async close() {
+      await end(server, options.grace ?? 5000);
+      for (const part of parts) await part.close();
+    },
+  };
+}
+
+function isAllowed(header: string | undefined, token: string | undefined): boolean {
+  if (token === undefined) return true;
+  const [given, wanted] = [Buffer.from(header ?? ""), Buffer.from(`Bearer ${token}`)];
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
+}
+
+function listen(server: Server, { host, port }: HostOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const detail = { message: `cannot listen on ${host}:${port}: ${error.message}`, value: port, cause: error };
+      const isTaken = error.code === "EADDRINUSE" || error.code === "EACCES" || error.code === "EADDRNOTAVAIL";
+      reject(
+        isTaken
+          ? new InputError({ ...detail, remedy: "choose another --host or --port; --port 0 takes any free one" })
+          : new BoundaryError({ ...detail, boundary: "server" }),
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+function end(server: Server, grace: number): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => server.closeAllConnections(), grace);
+    server.close(() => {
+      clearTimeout(late);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
