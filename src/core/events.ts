@@ -53,6 +53,9 @@ export const eventSchema = z.discriminatedUnion("type", [
     reasons: z.array(z.string()),
     config: z.unknown(),
   }),
+  /** A person is asked: the run goes on once the file at `path` says that it is approved. */
+  z.object({ type: z.literal("human-waiting"), ...at, stage: z.int(), path: z.string(), refusal: z.string().optional() }),
+  z.object({ type: z.literal("human-answered"), ...at, stage: z.int(), seconds: z.number() }),
   z.object({ type: z.literal("warning"), ...at, stage: z.int().optional(), message: z.string() }),
   z.object({ type: z.literal("run-finished"), ...at, seconds: z.number() }),
   z.object({ type: z.literal("run-failed"), ...at, message: z.string(), boundary: z.string() }),

@@ -1,3 +1,4 @@
+export * from "./context-variant.js";
 export * from "./errors.js";
 export * from "./events.js";
 export * from "./family.js";
@@ -12,3 +13,4 @@ export * from "./set-hash.js";
 export * from "./shorten.js";
 export * from "./statistics.js";
 export * from "./threads.js";
+export * from "./text-index.js";

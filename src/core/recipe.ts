@@ -3,6 +3,7 @@
  * (`--set path=value`), the docs and the resolved `run.json` derive from it. Unknown keys are refused.
  */
 import { z } from "zod";
+import { variantSchema } from "./context-variant.js";
 
 const share = z.number().min(0).max(1);
 const positive = z.number().positive();
@@ -78,7 +79,18 @@ export const trainerOptionsSchema = z.discriminatedUnion("kind", [embeddedTraine
 
 export const engineerOptionsSchema = z.strictObject({
   name: z.string().default("self").describe("Which engineer proposes: see `envwright propose --help`."),
-  variant: z.string().default("V6").describe("The context variant: V1 to V6."),
+  variant: z.string().default("V6").describe("The context variant: V1 to V6, or the name of one in `variants`."),
+  variants: z.array(variantSchema).default([]).describe("Variants of your own: a name and a list of modules each."),
+  context_tokens: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      "Budget of the context: explanations and earlier stages are left out from the oldest until it fits, failures never. Unless given: 240 words (compact), 8192 tokens at three characters each (chat).",
+    ),
+  policy: z.string().optional().describe("For `llm`: the policy that is asked, as for `envwright eval`, e.g. `openai:MODEL@BASE_URL`."),
+  max_tokens: z.int().positive().default(4096).describe("Longest answer of a chat engineer, thinking included, in tokens."),
+  approve: z.boolean().default(false).describe("A person approves or edits every proposal before it is used: see docs/engineers.md."),
   attempts: z.int().positive().default(3).describe("Times it is asked before the previous config is kept."),
   temperature: z.number().min(0).default(0).describe("Temperature of a model engineer; 0 is greedy."),
   from: z.string().optional().describe("For `fixed`: a config file (the control) instead of the first config. For `replay`: a run folder."),

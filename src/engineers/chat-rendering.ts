@@ -15,15 +15,41 @@ const QUOTE_CAP = 400;
 export interface ChatOptions {
   /** Earlier stages shown at most; the oldest are left out first. */
   earlierStages?: number;
+  /** Tokens of the prompt, estimated: earlier stages and explanations are left out from the oldest until it fits, failures never. */
+  tokens?: number;
+}
+
+/** Room for some twenty stages of five strata, and within the window of any current model. */
+export const CHAT_TOKENS = 8192;
+
+/** Characters of a token, on the safe side: tables of numbers are cut finer than prose. */
+const CHARACTERS_A_TOKEN = 3;
+
+export function estimatedTokens(markdown: string): number {
+  return Math.ceil(markdown.length / CHARACTERS_A_TOKEN);
 }
 
 export function renderChat(context: EngineerContext, variant: Variant, family: EnvironmentFamily, options: ChatOptions = {}): string {
+  const { tokens = CHAT_TOKENS, earlierStages = Number.POSITIVE_INFINITY } = options;
+  const past = [...shownHistory(context, variant), ...context.explanations].map((p) => p.stage);
+  const stages = [...new Set(past)].sort((a, b) => a - b);
+  let text = write(context, variant, family, earlierStages);
+  while (estimatedTokens(text) > tokens && stages.length > 0) {
+    const oldest = stages.shift()!;
+    const later = <T extends { stage: number }>(list: readonly T[]) => list.filter((p) => p.stage > oldest);
+    const thinned = { ...context, history: later(context.history), explanations: later(context.explanations) };
+    text = write(thinned, variant, family, earlierStages);
+  }
+  return text;
+}
+
+function write(context: EngineerContext, variant: Variant, family: EnvironmentFamily, earlierStages: number): string {
   const facts = stageFacts(family, context);
   const sections = [
     opening(context, family),
     failuresSection(context, facts, variant, family),
     moduleOf(variant, "G") === undefined ? "" : guidelineSection(family),
-    historySection(context, variant, family, options.earlierStages ?? Number.POSITIVE_INFINITY),
+    historySection(context, variant, family, earlierStages),
     moduleOf(variant, "S") === undefined ? "" : summarySection(context),
     trainingSection(context, variant),
     answerSection(family.strata(context.config), family),

@@ -2,7 +2,7 @@
  * Engineer: whoever proposes the next config. One interface for policies, language models and rules; engineers.test.ts is the suite that
  * each of them passes. An engineer keeps no state: what it needs of earlier stages is in the context, so a run resumes from its files.
  */
-import type { EnvironmentFamily, FinishReason, InfeasibleCell, KnobTable, Seed } from "../core/index.js";
+import type { EnvironmentFamily, FinishReason, InfeasibleCell, KnobTable, Rendering, Seed } from "../core/index.js";
 import type { EngineerContext } from "./context.js";
 import type { Variant } from "./variants.js";
 
@@ -43,6 +43,8 @@ export interface EngineerReply {
 
 export interface Engineer {
   readonly name: string;
+  /** How a context is shown to it; absent for an engineer that computes. */
+  readonly rendering?: Rendering;
   propose(request: EngineerRequest): Promise<EngineerReply>;
 }
 

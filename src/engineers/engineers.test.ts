@@ -11,6 +11,7 @@ import {
 } from "../core/index.js";
 import type { EngineerContext } from "./context.js";
 import type { Engineer } from "./engineer.js";
+import { type HumanDesk, withHumanStatus } from "./human-engineer.js";
 import { proposeNext } from "./propose.js";
 import { createEngineer, ENGINEERS, isModelEngineer } from "./registry.js";
 import { ruleEngineer } from "./rule-engineer.js";
@@ -69,7 +70,8 @@ const earlier: Proposal = proposalSchema.parse({
 
 function create(name: string, rendering: Policy["rendering"] = "chat"): Engineer {
   const { policy } = scripted(rendering, (request) => (rendering === "chat" ? chatAnswer : compactAnswer(request)));
-  return createEngineer(name, { proposals: [earlier], ...(isModelEngineer(name) ? { policy } : {}) });
+  const desk: HumanDesk = { ask: async ({ text }) => withHumanStatus(text, "approved") };
+  return createEngineer(name, { proposals: [earlier], desk, ...(isModelEngineer(name) ? { policy } : {}) });
 }
 
 const cases = ENGINEERS.flatMap((name) =>
@@ -210,6 +212,7 @@ describe("engineers by what they do", () => {
     expect(() => createEngineer("lernability")).toThrow(/no engineer "lernability"/);
     expect(() => createEngineer("self")).toThrow(/needs a policy/);
     expect(() => createEngineer("replay")).toThrow(/needs the proposals/);
+    expect(() => createEngineer("human")).toThrow(/needs a run that waits/);
     expect(() => createEngineer("constructor")).toThrow(/no engineer/);
   });
 });

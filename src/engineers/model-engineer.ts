@@ -22,6 +22,7 @@ const RETRY_TEMPERATURE = 0.7;
 export function modelEngineer(name: string, policy: Policy, options: ModelEngineerOptions = {}): Engineer {
   return {
     name,
+    rendering: policy.rendering,
     async propose(request) {
       const { rendering } = policy;
       const asked = completionRequest(request, rendering, options);

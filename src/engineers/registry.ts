@@ -3,6 +3,7 @@ import { ConfigError, type KnobTable, nearest, type Policy, type Proposal } from
 import { banditEngineer } from "./bandit-engineer.js";
 import { fixedEngineer, hardestEngineer, randomEngineer, replayEngineer } from "./baseline-engineers.js";
 import type { Engineer } from "./engineer.js";
+import { type HumanDesk, humanEngineer } from "./human-engineer.js";
 import { learnabilityEngineer } from "./learnability-engineer.js";
 import { type ModelEngineerOptions, modelEngineer } from "./model-engineer.js";
 import { ruleEngineer } from "./rule-engineer.js";
@@ -17,6 +18,9 @@ export interface EngineerParts {
   fixed?: KnobTable;
   /** For `replay`: the proposals of an earlier run. */
   proposals?: readonly Proposal[];
+  /** For `human`: where a person is asked, and a proposal to approve or edit instead of the current config. */
+  desk?: HumanDesk;
+  draft?: Proposal;
 }
 
 const MODELS = ["self", "base", "llm"] as const;
@@ -31,6 +35,8 @@ const COMPUTING: Record<string, (parts: EngineerParts) => Engineer> = {
   fixed: ({ fixed }) => fixedEngineer(fixed),
   replay: ({ proposals }) =>
     replayEngineer(required(proposals, "replay", "the proposals of an earlier run", "give its folder as engineer.from")),
+  human: ({ desk, draft }) =>
+    humanEngineer(required(desk, "human", "a run that waits", "it answers in a run; otherwise give a file"), draft),
 };
 
 export const ENGINEERS: readonly string[] = [...MODELS, ...Object.keys(COMPUTING)];

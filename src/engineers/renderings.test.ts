@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { EnvironmentFamily } from "../core/index.js";
-import { renderChat } from "./chat-rendering.js";
+import { CHAT_TOKENS, estimatedTokens, renderChat } from "./chat-rendering.js";
 import { engineerWords, splitWords } from "./compact-language.js";
 import { compactView, renderCompact } from "./compact-rendering.js";
 import { viewWords } from "./compact-view.js";
@@ -75,6 +75,38 @@ describe("the renderings of one context", () => {
     const view = readView(renderCompact(other, variantNamed("V1"), family), family).current[2]!;
     expect([view.valid, view.optimal, view.gap, view.tokens, view.zeroVariance]).toEqual([null, null, null, null, null]);
     expect(readChat(renderChat(other, variantNamed("V1"), family), family, 0).current[2]).toEqual(view);
+  });
+
+  it("are cut to the budget from the oldest stage on, in history and explanations alike, and never at the failures", () => {
+    const long = structuredClone(context);
+    const stage = long.history[1]!;
+    long.history = Array.from({ length: 40 }, (_, i) => ({ ...structuredClone(stage), stage: i, initial: i === 0 }));
+    long.explanations = long.history.map(({ stage: s }) => ({ stage: s, text: `why ${s}` }));
+    long.stage = 40;
+    const own = parseVariant({ name: "own", modules: ["F", { module: "H", initial: "include" }, "S"] });
+    const failures = (text: string) => text.slice(text.indexOf("## Failures"), text.indexOf("## History"));
+    const whole = renderChat(long, own, family, { tokens: 1_000_000 });
+    expect(whole).toContain("### Stage 0 ");
+    for (const tokens of [estimatedTokens(whole) - 1, 6000, 3000]) {
+      const text = renderChat(long, own, family, { tokens });
+      expect(estimatedTokens(text)).toBeLessThanOrEqual(tokens);
+      const shown = [...text.matchAll(/^### Stage (\d+)/gm)].map((m) => Number(m[1]));
+      expect(shown).toEqual(Array.from({ length: shown.length }, (_, i) => 40 - shown.length + i));
+      expect(shown.length).toBeGreaterThan(0);
+      expect([...text.matchAll(/^- stage (\d+):/gm)].map((m) => Number(m[1]))).toEqual(shown);
+      expect(failures(text)).toBe(failures(whole));
+    }
+    const least = renderChat(long, own, family, { tokens: 1 });
+    expect(failures(least)).toBe(failures(whole));
+    expect(least).toContain("No earlier stage to show.");
+    expect(estimatedTokens(renderChat(long, own, family))).toBeLessThanOrEqual(CHAT_TOKENS);
+    const words = (text: string) => splitWords(text)!.length;
+    const bare = renderCompact(long, own, family, { words: 1 });
+    expect(bare).not.toContain("<history>");
+    expect(bare.slice(bare.indexOf("<current>"))).toBe(
+      renderCompact(long, own, family).slice(-bare.slice(bare.indexOf("<current>")).length),
+    );
+    expect(words(renderCompact(long, own, family, { earlierStages: 40, words: 120 }))).toBeLessThanOrEqual(120);
   });
 
   it("refuse a failure code that the family does not know", () => {

@@ -5,38 +5,9 @@
  * Source: arXiv 2606.17682. Stated there: S of V5, and V6 (failures, guideline and history without the first config, no summary). The
  * other cells are this project's reading.
  */
-import { z } from "zod";
-import { ConfigError, nearest, parseWith } from "../core/index.js";
+import { ConfigError, type ContextModule, type ModuleLetter, nearest, parseWith, type Variant, variantSchema } from "../core/index.js";
 
-const failuresModule = z.strictObject({
-  module: z.literal("F"),
-  /** Failed instances quoted at most; absent: as many as the failure summary holds. */
-  examples: z.int().nonnegative().optional(),
-});
-const guidelineModule = z.strictObject({ module: z.literal("G") });
-const historyModule = z.strictObject({
-  module: z.literal("H"),
-  /** Whether the first config and its failures are shown among the earlier stages. */
-  initial: z.enum(["include", "exclude"]).default("exclude"),
-});
-const summaryModule = z.strictObject({ module: z.literal("S") });
-const trainingModule = z.strictObject({
-  module: z.literal("T"),
-  /** `bookkeeping`: stage, steps, epochs, budget left. `full`: objective, reward design and its weights as well. */
-  detail: z.enum(["bookkeeping", "full"]).default("bookkeeping"),
-});
-const moduleSchema = z.discriminatedUnion("module", [failuresModule, guidelineModule, historyModule, summaryModule, trainingModule]);
-export type ContextModule = z.infer<typeof moduleSchema>;
-export type ModuleLetter = ContextModule["module"];
-
-/** In files a module without options may be its letter alone. */
-const modules = z
-  .array(z.preprocess((given) => (typeof given === "string" ? { module: given } : given), moduleSchema))
-  .refine((list) => list.some((m) => m.module === "F"), { message: "a variant shows at least the failures (F)" })
-  .refine((list) => new Set(list.map((m) => m.module)).size === list.length, { message: "a module stands in a variant once" });
-
-export const variantSchema = z.strictObject({ name: z.string().min(1), modules });
-export type Variant = z.infer<typeof variantSchema>;
+export type { ContextModule, ModuleLetter, Variant };
 
 export const VARIANTS: readonly Variant[] = [
   { name: "V1", modules: ["F"] },
@@ -47,9 +18,21 @@ export const VARIANTS: readonly Variant[] = [
   { name: "V6", modules: ["F", "G", { module: "H", initial: "exclude" }, { module: "T", detail: "bookkeeping" }] },
 ].map((variant) => variantSchema.parse(variant));
 
-/** A variant by name: one of `own` (already parsed), else a built-in one. @throws {ConfigError} no such variant. */
+/**
+ * A variant by name: one of `own` (already parsed), else a built-in one.
+ * @throws {ConfigError} no such variant, or one of `own` under the name of another: a report could not tell which was meant.
+ */
 export function variantNamed(name: string, own: readonly Variant[] = []): Variant {
-  const all = [...own, ...VARIANTS];
+  const all = [...VARIANTS, ...own];
+  const twice = own.find((variant) => all.filter((v) => v.name === variant.name).length > 1);
+  if (twice !== undefined) {
+    throw new ConfigError({
+      message: `there are two context variants "${twice.name}"`,
+      value: twice.name,
+      expected: `another name than ${VARIANTS.map((v) => v.name).join(", ")}, and each name once`,
+      remedy: "rename it in engineer.variants",
+    });
+  }
   const found = all.find((variant) => variant.name === name);
   if (found !== undefined) return found;
   const names = all.map((variant) => variant.name);
@@ -63,8 +46,8 @@ export function variantNamed(name: string, own: readonly Variant[] = []): Varian
 }
 
 /** A user's variant from a file. @throws {ConfigError} naming what is wrong. */
-export function parseVariant(value: unknown): Variant {
-  return parseWith(variantSchema, value, "context variant");
+export function parseVariant(value: unknown, what = "context variant"): Variant {
+  return parseWith(variantSchema, value, what);
 }
 
 export function moduleOf<L extends ModuleLetter>(variant: Variant, letter: L): Extract<ContextModule, { module: L }> | undefined {

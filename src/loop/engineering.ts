@@ -21,7 +21,9 @@ import {
   createEngineer,
   type Engineer,
   type EngineerContext,
+  type HumanDesk,
   isModelEngineer,
+  type ModelEngineerOptions,
   renderChat,
   renderCompact,
   type Variant,
@@ -69,9 +71,22 @@ export async function contextOfStage(
   };
 }
 
-/** The exact text that an engineer of this rendering is given. */
-export function contextText(context: EngineerContext, variant: Variant, family: EnvironmentFamily, rendering: Recipe["rendering"]): string {
-  return `${rendering === "compact" ? renderCompact(context, variant, family) : renderChat(context, variant, family)}\n`;
+/** The exact text that an engineer of this rendering is given, within the recipe's budget. */
+export function contextText(
+  context: EngineerContext,
+  variant: Variant,
+  family: EnvironmentFamily,
+  rendering: Recipe["rendering"],
+  options: Pick<EngineerOptions, "context_tokens" | "max_tokens">,
+): string {
+  const { chat, compact } = modelOptions(options);
+  return `${rendering === "compact" ? renderCompact(context, variant, family, compact) : renderChat(context, variant, family, chat)}\n`;
+}
+
+/** What a recipe says of a model's context and answer. */
+function modelOptions({ context_tokens, max_tokens }: Pick<EngineerOptions, "context_tokens" | "max_tokens">): ModelEngineerOptions {
+  const budget = context_tokens === undefined ? {} : { chat: { tokens: context_tokens }, compact: { words: context_tokens } };
+  return { maxTokens: max_tokens, ...budget };
 }
 
 /** Opens the policies that model engineers ask. */
@@ -80,6 +95,29 @@ export interface EngineerPolicies {
   self: () => Promise<Policy>;
   /** The checkpoint that the run started from. */
   base: () => Promise<Policy>;
+  /** The policy that the recipe names as `engineer.policy`. */
+  llm: () => Promise<Policy>;
+}
+
+/** Opens a policy by its specification, as the command line does. Its caller closes it. */
+export type PolicyOpener = (
+  spec: string,
+  purpose: { family: EnvironmentFamily<unknown, InstanceBase>; objective: string; workers: number },
+) => Promise<Policy>;
+
+/** The opener's policy for `llm`. @throws {ConfigError} no specification, or nobody who could open one. */
+export function openLanguageModel(
+  options: EngineerOptions,
+  open: PolicyOpener | undefined,
+  purpose: Parameters<PolicyOpener>[1],
+): Promise<Policy> {
+  if (options.policy !== undefined && open !== undefined) return open(options.policy, purpose);
+  throw new ConfigError({
+    message: options.policy === undefined ? 'the engineer "llm" has no language model to ask' : "nothing here can open a policy",
+    value: options.policy,
+    expected: "engineer.policy: a policy as for `envwright eval`, e.g. openai:MODEL@BASE_URL",
+    remedy: options.policy === undefined ? "--set engineer.policy=openai:MODEL@BASE_URL" : "hand runLoop or resumeLoop an openPolicy",
+  });
 }
 
 /** @throws {ConfigError} an engineer that lacks what it needs. */
@@ -87,18 +125,15 @@ export async function engineerFor(
   options: EngineerOptions,
   family: EnvironmentFamily<unknown, InstanceBase>,
   policies: EngineerPolicies,
+  desk?: HumanDesk,
 ): Promise<Engineer> {
   if (isModelEngineer(options.name)) {
-    if (options.name === "self") return createEngineer("self", { policy: await policies.self() });
-    if (options.name === "base") return createEngineer("base", { policy: await policies.base() });
-    throw new ConfigError({
-      message: `the engineer "${options.name}" needs a language model, and this run has none`,
-      value: options.name,
-      expected: "self, base, or an engineer that computes",
-      remedy: "choose another engineer.name",
-    });
+    const policy = await policies[options.name as keyof EngineerPolicies]();
+    return createEngineer(options.name, { policy, model: modelOptions(options) });
   }
-  if (options.name === "replay") return createEngineer("replay", { proposals: await proposalsOf(options.from!) });
+  if (options.name === "human") return createEngineer("human", desk === undefined ? {} : { desk });
+  if (options.name === "replay")
+    return createEngineer("replay", options.from === undefined ? {} : { proposals: await proposalsOf(options.from) });
   if (options.name === "fixed" && options.from !== undefined) {
     const config = parseWith(family.configSchema, parse(await readFile(options.from, "utf8")), options.from);
     return createEngineer("fixed", { fixed: family.knobTable(config) });

@@ -5,6 +5,7 @@ import { isFinished, readHistory } from "../evaluation/index.js";
 import { checkpointHash, readCheckpoint } from "../nn/index.js";
 import { RunFolder } from "../store/index.js";
 import { closedLoop } from "./closed-loop.js";
+import type { PolicyOpener } from "./engineering.js";
 import { checkRecipe, openWorkbench } from "./workbench.js";
 
 export interface RunOptions {
@@ -14,6 +15,8 @@ export interface RunOptions {
   now?: () => Date;
   /** Set on resume: engine workers of this machine. Results do not depend on it. */
   workers?: number;
+  /** Opens the policy of the engineer `llm`. */
+  openPolicy?: PolicyOpener;
 }
 
 export interface StartOptions extends RunOptions {
@@ -54,7 +57,7 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
   });
   if (options.onEvent !== undefined) events.subscribe(options.onEvent);
   try {
-    const bench = await openWorkbench({ folder, events, signal: options.signal, workers: options.workers });
+    const bench = await openWorkbench({ folder, events, signal: options.signal, workers: options.workers, openPolicy: options.openPolicy });
     try {
       const { recipe } = bench;
       events.emit({

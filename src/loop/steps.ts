@@ -14,6 +14,7 @@ import {
   type KnobTable,
   type Metrics,
   type Phase,
+  type Policy,
   type Proposal,
   proposalSchema,
   type Rollout,
@@ -28,13 +29,14 @@ import {
   validationReportSchema,
 } from "../core/index.js";
 import { failureSummary, TrainingAccumulator, validationReport } from "../diagnosis/index.js";
-import { proposeNext, shouldRollback } from "../engineers/index.js";
+import { humanEngineer, proposeNext, sameKnobs, shouldRollback } from "../engineers/index.js";
 import { readCheckpoint } from "../nn/index.js";
 import { EmbeddedPolicy } from "../policies/index.js";
 import { ParquetWriter, readParquet, writeParquet } from "../store/index.js";
-import { contextOfStage, contextText, engineerFor } from "./engineering.js";
+import { contextOfStage, contextText, type EngineerPolicies, engineerFor, openLanguageModel } from "./engineering.js";
 import { evaluatePolicy } from "./evaluate.js";
 import { type EvaluationSet, hashesApart, makeEvaluationSets } from "./evaluation-sets.js";
+import { humanDesk } from "./human-desk.js";
 import type { Workbench } from "./workbench.js";
 
 // ---------------------------------------------------------------- before the first stage
@@ -233,6 +235,8 @@ export async function diagnose<I extends InstanceBase>(
     const knobs = (which: "requested" | "realised"): KnobTable =>
       Object.fromEntries(Object.entries(manifest.strata).map(([stratum, cell]) => [stratum, cell[which]]));
     const count = recipe.engineer.examples;
+    // People and language models read boards as text, whatever the policy reads.
+    const readsText = ["llm", "human"].includes(recipe.engineer.name) || recipe.engineer.approve;
     const rollouts = count === 0 ? [] : await readParquet(await folder.verified(stage, "validation-rollouts.parquet"), rolloutSchema);
     return failureSummary({
       stage,
@@ -249,7 +253,7 @@ export async function diagnose<I extends InstanceBase>(
                 {
                   stratum,
                   code: verdict.code,
-                  prompt: family.prompt(set.instances[i]!, recipe.rendering),
+                  prompt: family.prompt(set.instances[i]!, readsText ? "chat" : recipe.rendering),
                   completion,
                   reason: verdict.reason,
                 },
@@ -270,21 +274,38 @@ export async function propose<I extends InstanceBase>(bench: Workbench<I>, stage
   if (await folder.has(stage, "proposal.json")) return folder.readRecord(stage, "proposal.json", proposalSchema);
   const proposal = await inPhase(bench, stage, "propose", async () => {
     const context = await contextOfStage(folder, stage, family);
+    const asked = { context, variant, family, seed: bench.seed.child("stage", stage, "proposal"), ...signalOf(bench) };
+    const options = recipe.engineer;
+    // A person is asked until the answer can be used.
+    const patient = { ...options, attempts: Number.POSITIVE_INFINITY };
+    const desk = humanDesk({ folder, stage, events: bench.events });
+    const opened: Policy[] = [];
     const policy = (name: string, parameters: Float32Array) => new EmbeddedPolicy(name, bench.engine, bench.base.tokenizer, parameters);
-    const engineer = await engineerFor(recipe.engineer, family, {
+    const policies: EngineerPolicies = {
       self: async () => policy("self", (await readCheckpoint(await folder.verified(stage, "checkpoint"))).parameters),
       base: async () => policy("base", bench.base.parameters),
-    });
-    await folder.writeText(stage, "context.md", contextText(context, variant, family, recipe.rendering));
-    return proposeNext({
-      engineer,
-      context,
-      variant,
-      family,
-      options: recipe.engineer,
-      seed: bench.seed.child("stage", stage, "proposal"),
-      ...signalOf(bench),
-    });
+      llm: async () => {
+        const model = await openLanguageModel(options, bench.openPolicy, { family, objective: bench.objective, workers: bench.workers });
+        opened.push(model);
+        return model;
+      },
+    };
+    try {
+      const engineer = await engineerFor(options, family, policies, desk);
+      const rendering = engineer.rendering ?? (options.approve ? "chat" : recipe.rendering);
+      await folder.writeText(stage, "context.md", contextText(context, variant, family, rendering, options));
+      if (options.name === "human") return await proposeNext({ engineer, options: patient, ...asked });
+      if (!options.approve) return await proposeNext({ engineer, options, ...asked });
+      const draft = (await folder.has(stage, "draft.json"))
+        ? await folder.readRecord(stage, "draft.json", proposalSchema)
+        : await proposeNext({ engineer, options, ...asked });
+      await folder.writeRecord(stage, "draft.json", proposalSchema, draft);
+      const settled = await proposeNext({ engineer: humanEngineer(desk, draft), options: patient, ...asked });
+      const table = (p: Proposal) => family.knobTable(family.configSchema.parse(p.config));
+      return sameKnobs(table(draft), table(settled)) ? draft : settled;
+    } finally {
+      for (const model of opened) await model.close();
+    }
   });
   await folder.writeRecord(stage, "proposal.json", proposalSchema, proposal);
   const { engineer, outcome, reasons, config } = proposal;

@@ -20,6 +20,7 @@ import { type Checkpoint, checkpointHash, Engine, readCheckpoint } from "../nn/i
 import { FamilyScorer } from "../rewards/index.js";
 import type { RunFolder } from "../store/index.js";
 import { EmbeddedTrainer, type Trainer } from "../trainers/index.js";
+import type { PolicyOpener } from "./engineering.js";
 import { workerCount } from "./workers.js";
 
 export interface Workbench<I extends InstanceBase = InstanceBase> {
@@ -39,6 +40,8 @@ export interface Workbench<I extends InstanceBase = InstanceBase> {
   newScorer: () => FamilyScorer<I>;
   events: EventStream;
   signal: AbortSignal | undefined;
+  /** For the engineer `llm`. */
+  openPolicy: PolicyOpener | undefined;
 }
 
 /** The checks of a recipe that need no engine: shared by `run`, `doctor` and tests. */
@@ -64,12 +67,11 @@ export function checkRecipe(recipe: Recipe): { family: EnvironmentFamily<unknown
       remedy: "name one of these as engineer.name",
     });
   }
-  if (engineer.name === "llm") {
+  if (engineer.name === "llm" && engineer.policy === undefined) {
     throw new ConfigError({
-      message: 'the engineer "llm" needs a language model, and a run has none yet',
-      value: engineer.name,
-      expected: "self, base, or an engineer that computes",
-      remedy: "choose another engineer.name",
+      message: 'the engineer "llm" has no language model to ask',
+      expected: "engineer.policy: a policy as for `envwright eval`, e.g. openai:MODEL@BASE_URL",
+      remedy: "--set engineer.policy=openai:MODEL@BASE_URL, or choose another engineer.name",
     });
   }
   if (recipe.rendering !== "compact") {
@@ -95,7 +97,7 @@ export function checkRecipe(recipe: Recipe): { family: EnvironmentFamily<unknown
       remedy: "--set engineer.from=runs/NAME",
     });
   }
-  return { family, template, variant: variantNamed(engineer.variant) };
+  return { family, template, variant: variantNamed(engineer.variant, engineer.variants) };
 }
 
 export interface OpenOptions {
@@ -104,10 +106,11 @@ export interface OpenOptions {
   signal?: AbortSignal | undefined;
   /** Instead of the recipe's: another machine may resume a run. */
   workers?: number | undefined;
+  openPolicy?: PolicyOpener | undefined;
 }
 
 /** @throws {InputError} for whatever is wrong with recipe, config or base checkpoint. The caller closes the engine. */
-export async function openWorkbench({ folder, events, signal, workers: asked }: OpenOptions): Promise<Workbench> {
+export async function openWorkbench({ folder, events, signal, workers: asked, openPolicy }: OpenOptions): Promise<Workbench> {
   const { recipe, seed } = folder.record;
   const { family, template, variant } = checkRecipe(recipe);
   const objective = family.objective(template);
@@ -149,5 +152,6 @@ export async function openWorkbench({ folder, events, signal, workers: asked }: 
     newScorer: () => new FamilyScorer(family, { objective, rendering: recipe.rendering, reward: recipe.reward, scale: grpo.scale_rewards }),
     events,
     signal,
+    openPolicy,
   };
 }

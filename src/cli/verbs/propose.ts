@@ -1,120 +1,184 @@
-/** `envwright propose`: any stored stage asked again, with another engineer, variant or temperature, without training and without writing. */
-import { basename, dirname, resolve } from "node:path";
-import { type EngineerOptions, InputError, type KnobTable, type Policy, type Proposal, Seed } from "../../core/index.js";
-import { ENGINEERS, proposeNext, VARIANTS, variantNamed } from "../../engineers/index.js";
+/** `envwright propose`: any stored stage asked again, by other engineers, variants or temperatures, without training and without writing. */
+import { type EngineerOptions, InputError, type KnobTable, nearest, type Proposal, proposalSchema, Seed } from "../../core/index.js";
+import {
+  compareProposals,
+  ENGINEERS,
+  type EngineerContext,
+  isModelEngineer,
+  type ProposalComparison,
+  proposeNext,
+  type Variant,
+} from "../../engineers/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
-import { terminalTable } from "../../evaluation/index.js";
-import { contextOfStage, contextText, engineerFor, workerCount } from "../../loop/index.js";
-import { Engine, readCheckpoint } from "../../nn/index.js";
-import { EmbeddedPolicy } from "../../policies/index.js";
-import { RunFolder } from "../../store/index.js";
+import { type TextTable, terminalTable } from "../../evaluation/index.js";
+import { contextOfStage, contextText, engineerFor } from "../../loop/index.js";
+import type { RunFolder } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
+import { openStage, variantOf, withPolicies } from "../stored-stage.js";
 
 export default defineVerb({
   name: "propose",
   description: "Ask an engineer again about a stored stage, without training",
   options: {
     from: { type: "text", hint: "RUN/stages/NN", required: true, description: "The stage whose failures are shown to the engineer" },
-    engineer: { type: "choice", of: ENGINEERS, description: "Instead of the run's engineer" },
-    variant: { type: "choice", of: VARIANTS.map((v) => v.name), description: "Context variant, instead of the run's" },
-    samples: { type: "integer", hint: "K", default: 1, least: 1, description: "Number of proposals, each with a seed of its own" },
+    engineer: { type: "list", hint: "NAME", description: `Instead of the run's engineer: ${ENGINEERS.join(", ")}` },
+    variant: { type: "list", hint: "NAME|FILE", description: "Context variant instead of the run's: V1 to V6, or a file that holds one" },
+    model: { type: "text", hint: "SPEC", description: "Policy that the engineer llm asks, e.g. openai:MODEL@BASE_URL" },
+    samples: { type: "integer", hint: "K", default: 1, least: 1, description: "Proposals of each, every one with a seed of its own" },
     temperature: { type: "number", hint: "T", least: 0, description: "Of the answer; the run's unless given, or 1 for several samples" },
     context: { type: "flag", description: "Print the exact text the engineer is given, and ask nobody" },
-    json: { type: "flag", description: "The proposals as one JSON document on stdout" },
+    json: { type: "flag", description: "The proposals and their comparison as one JSON document on stdout" },
   },
   examples: [
     ["envwright propose --from runs/tiny/stages/03", "the run's own engineer once more"],
-    ["envwright propose --from runs/tiny/stages/03 --engineer rule", "what the rule would have done"],
-    ["envwright propose --from runs/tiny/stages/03 --samples 5 --json", "five answers of the policy"],
+    ["envwright propose --from runs/tiny/stages/03 --engineer self --engineer rule --engineer bandit", "three engineers side by side"],
+    ["envwright propose --from runs/tiny/stages/03 --variant V1 --variant V6 --samples 5 --json", "five answers under each variant"],
+    ["envwright propose --from runs/tiny/stages/03 --variant V4 --context", "what the engineer would read under V4"],
   ],
   interruptible: true,
   async run(values, { signal, print, printJson }) {
     const { folder, stage } = await openStage(values.from);
-    const { recipe, seed } = folder.record;
+    const { recipe } = folder.record;
     const family = familyByName(recipe.family);
-    const variant = variantNamed(values.variant ?? recipe.engineer.variant);
+    const variants = (values.variant.length > 0 ? values.variant : [recipe.engineer.variant]).map((v) =>
+      variantOf(v, recipe.engineer.variants),
+    );
+    const engineers = values.engineer.length > 0 ? values.engineer : [recipe.engineer.name];
+    for (const name of engineers) refuseUnknown(name);
     const context = await contextOfStage(folder, stage, family);
-    if (values.context) return print(contextText(context, variant, family, recipe.rendering).trimEnd());
+    if (values.context) {
+      const rendering = ["llm", "human"].includes(engineers[0]!) ? "chat" : recipe.rendering;
+      return print(contextText(context, variants[0]!, family, rendering, recipe.engineer).trimEnd());
+    }
     const temperature = values.temperature ?? (values.samples > 1 && recipe.engineer.temperature === 0 ? 1 : recipe.engineer.temperature);
-    const options: EngineerOptions = { ...recipe.engineer, name: values.engineer ?? recipe.engineer.name, temperature };
     const proposals: Proposal[] = [];
-    await withPolicies(folder, stage, async (policies) => {
-      const engineer = await engineerFor(options, family, policies);
-      for (let sample = 0; sample < values.samples; sample++) {
-        // The first sample at the run's own settings is the run's own answer.
-        const root = Seed.root("run").child(seed).child("stage", stage, "proposal");
-        proposals.push(await proposeNext({ engineer, context, variant, family, options, seed: sample === 0 ? root : root.child("sample", sample), signal })); // biome-ignore format: one call
-      }
-    });
-    if (values.json) printJson({ run: folder.dir, stage, engineer: options.name, variant: variant.name, temperature, proposals });
-    else print(sideBySide(family, context.config, proposals));
+    for (const name of engineers) {
+      const model = values.model === undefined ? {} : { policy: values.model };
+      const options: EngineerOptions = { ...recipe.engineer, ...model, name, temperature };
+      // What computes reads no variant; asking it under each would only repeat the answer.
+      const under = isModelEngineer(name) ? variants : variants.slice(0, 1);
+      proposals.push(...(await askedAgain({ folder, stage, family, context, options, variants: under, samples: values.samples, signal })));
+    }
+    const taken = (await folder.has(stage, "proposal.json")) ? await folder.readRecord(stage, "proposal.json", proposalSchema) : undefined;
+    const comparison = compareProposals(proposals, { config: context.config, failures: context.failures, taken }, family);
+    if (values.json) {
+      printJson({ run: folder.dir, stage, engineers, variants: variants.map((v) => v.name), temperature, proposals, comparison });
+    } else print(sideBySide(family, context.config, proposals, comparison));
   },
 });
 
-async function openStage(path: string): Promise<{ folder: RunFolder; stage: number }> {
-  const absolute = resolve(path);
-  const name = basename(absolute);
-  if (basename(dirname(absolute)) !== "stages" || !/^\d+$/.test(name)) {
+function refuseUnknown(name: string): void {
+  if (name === "human") {
     throw new InputError({
-      message: `${path} is not the folder of a stage`,
-      value: path,
-      expected: "a path like runs/tiny/stages/03",
-      remedy: "give the folder of the stage, not that of the run",
+      message: "a person is asked in a run, not here",
+      value: name,
+      expected: ENGINEERS.filter((e) => e !== "human").join(", "),
+      remedy: "write the config into a file and compare it by training: envwright branch --help",
     });
   }
-  const folder = await RunFolder.open(dirname(dirname(absolute)));
-  const stage = Number(name);
-  if (await folder.has(stage, "failures.json")) return { folder, stage };
+  if (ENGINEERS.includes(name)) return;
+  const close = nearest(name, ENGINEERS);
   throw new InputError({
-    message: `stage ${stage} of ${folder.dir} is not finished: it has no failures to show an engineer`,
-    value: path,
-    expected: `one of ${(await folder.stages()).join(", ")}, evaluated`,
-    remedy: `go on with the run first: envwright run --resume ${folder.dir}`,
+    message: `--engineer: "${name}" is not known${close === undefined ? "" : `, did you mean "${close}"?`}`,
+    value: name,
+    expected: `one of ${ENGINEERS.join(", ")}`,
+    remedy: "envwright propose --help lists what it takes",
   });
 }
 
-/** Opens the engine only when a policy is asked for. */
-async function withPolicies(
-  folder: RunFolder,
-  stage: number,
-  task: (policies: { self: () => Promise<Policy>; base: () => Promise<Policy> }) => Promise<void>,
-): Promise<void> {
-  let engine: Engine | undefined;
-  const open = async (name: string, dir: string): Promise<Policy> => {
-    const { config, tokenizer, parameters } = await readCheckpoint(dir);
-    engine = await Engine.start({ config, workers: workerCount(1) });
-    return new EmbeddedPolicy(name, engine, tokenizer, parameters);
-  };
-  try {
-    await task({
-      self: async () => open("self", await folder.verified(stage, "checkpoint")),
-      base: () => open("base", folder.record.recipe.base),
-    });
-  } finally {
-    await engine?.close();
-  }
+interface Asking {
+  folder: RunFolder;
+  stage: number;
+  family: AnyFamily;
+  context: EngineerContext;
+  options: EngineerOptions;
+  variants: readonly Variant[];
+  samples: number;
+  signal: AbortSignal;
 }
 
-/** One row per stratum and knob: the config that failed, then each proposal, in per cent. */
-function sideBySide(family: AnyFamily, current: unknown, proposals: readonly Proposal[]): string {
+async function askedAgain({ folder, stage, family, context, options, variants, samples, signal }: Asking): Promise<Proposal[]> {
+  // The first sample at the run's own settings is the run's own answer.
+  const root = Seed.root("run").child(folder.record.seed).child("stage", stage, "proposal");
+  return withPolicies(folder, stage, options, async (policies) => {
+    const engineer = await engineerFor(options, family, policies);
+    const proposals: Proposal[] = [];
+    for (const variant of variants) {
+      for (let sample = 0; sample < samples; sample++) {
+        const seed = sample === 0 ? root : root.child("sample", sample);
+        proposals.push(await proposeNext({ engineer, context, variant, family, options, seed, signal }));
+      }
+    }
+    return proposals;
+  });
+}
+
+/** The config that failed and each proposal knob by knob, in per cent; how far each goes; what became of it. */
+function sideBySide(
+  family: AnyFamily,
+  current: unknown,
+  proposals: readonly Proposal[],
+  comparison: readonly ProposalComparison[],
+): string {
+  const names = columnNames(proposals);
   const tables: KnobTable[] = [current, ...proposals.map((p) => p.config)].map((config) => family.knobTable(config));
   const shown = (x: number | undefined) => (x === undefined ? "" : (100 * x).toFixed(1));
   const rows = family
     .strata(current)
     .flatMap((stratum) => family.knobs.map(({ name }) => [stratum, name, ...tables.map((table) => shown(table[stratum]?.[name]))]));
-  const table = terminalTable({
-    title: "Knobs in %",
-    head: [family.stratumLabel, "knob", "current", ...proposals.map((_, i) => (proposals.length === 1 ? "proposed" : `sample ${i}`))],
-    rows,
-    left: [0, 1],
-  });
+  const knobs = terminalTable({ title: "Knobs in %", head: [family.stratumLabel, "knob", "current", ...names], rows, left: [0, 1] });
   const outcomes = proposals.map((p, i) => {
     const notes = [
       ...p.reasons,
       ...p.repairs.map((r) => `${r.path}: ${r.reason}`),
       ...p.guardrails.map((g) => `${g.guardrail}: ${g.reason}`),
     ];
-    return `${proposals.length === 1 ? "" : `sample ${i}: `}${p.outcome} (${p.engineer} ${p.variant}, asked ${p.attempts.length} times)${notes.length > 0 ? `: ${notes.join("; ")}` : ""}${p.rationale === "" ? "" : `\n  ${p.rationale}`}`;
+    return `${proposals.length === 1 ? "" : `${names[i]}: `}${p.outcome} (${p.engineer} ${p.variant}, asked ${p.attempts.length} times)${notes.length > 0 ? `: ${notes.join("; ")}` : ""}${p.rationale === "" ? "" : `\n  ${p.rationale}`}`;
   });
-  return [table, ...outcomes].join("\n");
+  return [knobs, terminalTable(comparisonTable(names, comparison)), ...outcomes].join("\n");
+}
+
+function comparisonTable(names: readonly string[], comparison: readonly ProposalComparison[]): TextTable {
+  const percent = (x: number | undefined) => (x === undefined ? "—" : (100 * x).toFixed(1));
+  const knobs = Object.keys(comparison[0]?.evidence_alignment ?? {});
+  return {
+    title: "Distance in %: of shares the total variation, of ratios the mean change; evidence: rank correlation of failures and change",
+    head: [
+      "proposal",
+      "outcome",
+      "shares",
+      "ratios",
+      "shares from taken",
+      "ratios from taken",
+      ...knobs.map((k) => `evidence → ${k}`),
+      "tokens",
+    ],
+    rows: comparison.map((c, i) => [
+      names[i]!,
+      c.outcome,
+      percent(c.change.shares),
+      percent(c.change.ratios),
+      percent(c.from_taken?.shares),
+      percent(c.from_taken?.ratios),
+      ...knobs.map((k) => c.evidence_alignment[k]?.rho?.toFixed(2) ?? "n/a"),
+      String(c.tokens),
+    ]),
+    left: [0, 1],
+  };
+}
+
+/** As short as tells them apart: engineer, variant where there are several, number of the sample where there are several. */
+function columnNames(proposals: readonly Proposal[]): string[] {
+  if (proposals.length === 1) return ["proposed"];
+  const several = (values: string[]) => new Set(values).size > 1;
+  const engineers = several(proposals.map((p) => p.engineer));
+  const variants = several(proposals.map((p) => p.variant));
+  const stems = proposals.map((p) => [engineers || !variants ? p.engineer : "", variants ? p.variant : ""].filter(Boolean).join(" "));
+  const seen = new Map<string, number>();
+  return stems.map((stem) => {
+    const number = seen.get(stem) ?? 0;
+    seen.set(stem, number + 1);
+    const alone = stems.filter((s) => s === stem).length === 1;
+    return alone ? stem : `${engineers || variants ? `${stem} ` : ""}sample ${number}`;
+  });
 }

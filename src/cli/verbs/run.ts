@@ -2,10 +2,11 @@
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
-import { resumeLoop, runLoop } from "../../loop/index.js";
+import { type PolicyOpener, resumeLoop, runLoop } from "../../loop/index.js";
 import { RUN_FILE, RunFolder } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { loadReport, renderReport } from "../load-report.js";
+import { openPolicy } from "../policy-spec.js";
 import { loadRecipe } from "../recipes.js";
 import { openRunView } from "../view/terminal.js";
 
@@ -42,7 +43,8 @@ export default defineVerb({
     const found = name === undefined ? undefined : loadRecipe(name, values.set);
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
-    const common = { signal, onEvent: view.onEvent, ...(workers === undefined ? {} : { workers }) };
+    const openEngineer: PolicyOpener = (spec, purpose) => openPolicy({ spec, instances: [], ...purpose });
+    const common = { signal, onEvent: view.onEvent, openPolicy: openEngineer, ...(workers === undefined ? {} : { workers }) };
     let folder: RunFolder;
     try {
       folder =

@@ -1,6 +1,6 @@
 /** A run as plain lines, for a log or a pipe: one line where something was reached, and now and then one on the way. */
 import type { RunEvent } from "../../core/index.js";
-import { duration, percent } from "./live.js";
+import { duration, percent, waitingText } from "./live.js";
 import { type RunState, secondsLeft } from "./run-state.js";
 
 /** The line that an event is worth, after it was folded into `state`; undefined for none. */
@@ -21,6 +21,10 @@ export function lineOf(event: RunEvent, state: RunState): string | undefined {
     }
     case "proposal":
       return `stage ${event.stage}: proposal of ${event.engineer} ${event.outcome}${event.reasons.length > 0 ? ` (${event.reasons.join("; ")})` : ""}`;
+    case "human-waiting":
+      return `stage ${event.stage}: ${waitingText(event.path, event.refusal)}`;
+    case "human-answered":
+      return `stage ${event.stage}: answered after ${duration(event.seconds)}`;
     case "warning":
       return `warning: ${event.message}`;
     case "run-finished":

@@ -14,6 +14,7 @@ export function renderLive(state: RunState, now: number, width = 100): string {
     trainingLine(state),
     ...validationLines(state),
     proposalLine(state),
+    ...(state.waiting === undefined ? [] : [`> ${waitingText(state.waiting.path, state.waiting.refusal)}`]),
     ...state.warnings.slice(-2).map((warning) => `! ${warning}`),
   ];
   return lines.flatMap((line) => (line === undefined ? [] : [clip(line, width)])).join("\n");
@@ -67,6 +68,12 @@ function proposalLine(state: RunState): string | undefined {
   if (state.proposal === undefined) return undefined;
   const { stage, engineer, outcome, reasons } = state.proposal;
   return `proposal    after stage ${stage} by ${engineer}: ${outcome}${reasons.length > 0 ? ` (${reasons.join("; ")})` : ""}`;
+}
+
+/** What a person has to do for the run to go on. */
+export function waitingText(path: string, refusal: string | undefined): string {
+  const why = refusal === undefined ? "" : ` (the last answer: ${refusal})`;
+  return `waiting for you: edit ${path}, set its last line to "status: approved" and save${why}`;
 }
 
 function named(name: string, value: number | undefined, format: (x: number) => string): string | undefined {

@@ -20,6 +20,8 @@ export interface RunState {
   /** Validation of checkpoints: 0 is the base. */
   validations: Map<number, { total: CellReport; byStratum: Record<string, CellReport> }>;
   proposal: { stage: number; engineer: string; outcome: string; reasons: string[] } | undefined;
+  /** The file that a person is asked to edit and approve. */
+  waiting: { path: string; refusal: string | undefined } | undefined;
   warnings: string[];
   ended: "finished" | "failed" | "interrupted" | undefined;
   /** Seconds that each kind of work took when it was last done, for the time left. */
@@ -42,6 +44,7 @@ export function newRunState(): RunState {
     step: undefined,
     validations: new Map(),
     proposal: undefined,
+    waiting: undefined,
     warnings: [],
     ended: undefined,
     durations: new Map(),
@@ -63,6 +66,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.resumed = event.resumed;
       state.startedAt = time;
       state.ended = undefined;
+      state.waiting = undefined;
       return;
     case "phase-started":
       state.stage = event.stage;
@@ -86,6 +90,12 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return;
     case "proposal":
       state.proposal = { stage: event.stage, engineer: event.engineer, outcome: event.outcome, reasons: event.reasons };
+      return;
+    case "human-waiting":
+      state.waiting = { path: event.path, refusal: event.refusal };
+      return;
+    case "human-answered":
+      state.waiting = undefined;
       return;
     case "warning":
       state.warnings.push(event.message);

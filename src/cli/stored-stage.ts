@@ -1,0 +1,77 @@
+/** A stage of a run by the path of its folder, and the policies that an engineer of it may ask: what `propose` and `branch` begin with. */
+import { basename, dirname, resolve } from "node:path";
+import { type EngineerOptions, InputError, type Policy } from "../core/index.js";
+import { parseVariant, VARIANTS, type Variant, variantNamed } from "../engineers/index.js";
+import { familyByName } from "../environments/index.js";
+import { type EngineerPolicies, openLanguageModel, workerCount } from "../loop/index.js";
+import { Engine, readCheckpoint } from "../nn/index.js";
+import { EmbeddedPolicy } from "../policies/index.js";
+import { RunFolder } from "../store/index.js";
+import { openPolicy } from "./policy-spec.js";
+import { readYaml } from "./recipes.js";
+
+/** @throws {InputError} a path of something else, or a stage that is not evaluated yet. */
+export async function openStage(path: string): Promise<{ folder: RunFolder; stage: number }> {
+  const absolute = resolve(path);
+  const name = basename(absolute);
+  if (basename(dirname(absolute)) !== "stages" || !/^\d+$/.test(name)) {
+    throw new InputError({
+      message: `${path} is not the folder of a stage`,
+      value: path,
+      expected: "a path like runs/tiny/stages/03",
+      remedy: "give the folder of the stage, not that of the run",
+    });
+  }
+  const folder = await RunFolder.open(dirname(dirname(absolute)));
+  const stage = Number(name);
+  if (await folder.has(stage, "failures.json")) return { folder, stage };
+  throw new InputError({
+    message: `stage ${stage} of ${folder.dir} is not finished: it has no failures to show an engineer`,
+    value: path,
+    expected: `one of ${(await folder.stages()).join(", ")}, evaluated`,
+    remedy: `go on with the run first: envwright run --resume ${folder.dir}`,
+  });
+}
+
+/** Opens an engine only when a policy is asked for, and closes what it opened when the task ends. */
+export async function withPolicies<T>(
+  folder: RunFolder,
+  stage: number,
+  options: EngineerOptions,
+  task: (policies: EngineerPolicies) => Promise<T>,
+): Promise<T> {
+  const opened: { close(): Promise<void> }[] = [];
+  const embedded = async (name: string, dir: string): Promise<Policy> => {
+    const { config, tokenizer, parameters } = await readCheckpoint(dir);
+    const engine = await Engine.start({ config, workers: workerCount(1) });
+    opened.push(engine);
+    return new EmbeddedPolicy(name, engine, tokenizer, parameters);
+  };
+  const { recipe } = folder.record;
+  const family = familyByName(recipe.family);
+  const objective = family.objective(family.configSchema.parse(recipe.config));
+  try {
+    return await task({
+      self: async () => embedded("self", await folder.verified(stage, "checkpoint")),
+      base: () => embedded("base", recipe.base),
+      llm: async () => {
+        const model = await openLanguageModel(options, (spec, purpose) => openPolicy({ spec, instances: [], ...purpose }), {
+          family,
+          objective,
+          workers: 1,
+        });
+        opened.push(model);
+        return model;
+      },
+    });
+  } finally {
+    for (const one of opened) await one.close();
+  }
+}
+
+/** A variant by its name, built in or of the recipe, or from the file that holds it. */
+export function variantOf(nameOrFile: string, own: readonly Variant[]): Variant {
+  if (VARIANTS.some((v) => v.name === nameOrFile) || own.some((v) => v.name === nameOrFile) || !/[./\\]/.test(nameOrFile))
+    return variantNamed(nameOrFile, own);
+  return parseVariant(readYaml(nameOrFile), nameOrFile);
+}
