@@ -19,7 +19,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engineers: ["core"],
 };
 /** These see all. */
-const SEE_ALL = ["loop", "experiments", "server", "cli"];
+const SEE_ALL = ["loop", "experiments", "server", "ui", "cli"];
 
 interface Import {
   file: string;

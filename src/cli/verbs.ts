@@ -25,5 +25,6 @@ export const VERBS: readonly VerbEntry[] = [
   entry("propose", "Ask an engineer again about a stored stage, without training", () => import("./verbs/propose.js")),
   entry("experiment", "Run a matrix of runs (arms × seeds) and compare them", () => import("./verbs/experiment.js")),
   entry("serve", "Serve a policy as an OpenAI-compatible endpoint, rewards, or an environment", () => import("./verbs/serve.js")),
+  entry("ui", "Serve the dashboard: runs as they go on, stages, rollouts, benchmarks", () => import("./verbs/ui.js")),
   entry("doctor", "Check that this machine can run everything", () => import("./verbs/doctor.js")),
 ];

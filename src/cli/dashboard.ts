@@ -1,0 +1,39 @@
+/** What the dashboard may ask of the command line: another proposal for a stored stage, from this program in a process of its own. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { z } from "zod";
+import { EngineError, proposalSchema } from "../core/index.js";
+import type { Actions } from "../ui/server/app.js";
+
+const answerSchema = z.object({ engineer: z.string(), variant: z.string(), temperature: z.number(), proposals: z.array(proposalSchema) });
+
+/** `envwright propose --json`: it reads the run and writes nothing. @throws {EngineError} with the child's last words. */
+export const proposeAction: Actions["propose"] = async ({ run, stage, engineer, variant, samples }, signal) => {
+  const argv = ["propose", "--from", join(run, "stages", String(stage).padStart(2, "0")), "--samples", String(samples), "--json"];
+  if (engineer !== undefined) argv.push("--engineer", engineer);
+  if (variant !== undefined) argv.push("--variant", variant);
+  const program = process.argv[1]!;
+  const child = spawn(process.execPath, [...process.execArgv, program, ...argv], { stdio: ["ignore", "pipe", "pipe"], signal });
+  let [output, words] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    words = (words + text).slice(-2000);
+  });
+  const code = await new Promise<number | null>((done, fail) => {
+    child.once("error", fail);
+    child.once("close", done);
+  });
+  if (code === 0) return answerSchema.parse(JSON.parse(output));
+  throw new EngineError({ message: words.trim().replace(/^error: /, "") || `envwright propose ended with ${code}` });
+};
+
+/** Best effort: without a browser the address on the screen is enough. */
+export function openInBrowser(url: string, note: (text: string) => void): void {
+  const [command, ...argv] =
+    process.platform === "darwin" ? ["open", url] : process.platform === "win32" ? ["cmd", "/c", "start", "", url] : ["xdg-open", url];
+  const child = spawn(command!, argv, { stdio: "ignore", detached: true });
+  child.once("error", () => note(`No browser could be opened; the address is ${url}`));
+  child.unref();
+}

@@ -1,0 +1,174 @@
+/**
+ * The dashboard's HTTP interface: a read-only JSON API over run folders, the event stream, the page's files; actions where they are allowed.
+ * Computes nothing of its own: each route is a question to one of the modules beside this one.
+ *
+ *     GET  /api/meta  /api/runs  /api/runs/:run  /api/runs/:run/events  /api/runs/:run/stages/:stage
+ *     GET  /api/runs/:run/rollouts?…  /api/runs/:run/rollout?set&stage&id  /api/compare?runs=a,b  /api/benchmarks  /api/experiments
+ *     POST /api/runs/:run/stages/:stage/propose  /api/runs/:run/stages/:stage/answer          (--allow-actions)
+ */
+import { type Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import { z } from "zod";
+import { EnvwrightError, InputError, parseWith } from "../../core/index.js";
+import { familyByName } from "../../environments/index.js";
+import { versions } from "../../store/index.js";
+import type { ApiProblem, Meta, ReproposeAnswer } from "../records.js";
+import { benchmarks, comparison, experiments } from "./comparisons.js";
+import { followEvents } from "./event-tail.js";
+import { guard } from "./guard.js";
+import { answerAsHuman, humanAnswerSchema } from "./human.js";
+import { pageFile } from "./page-files.js";
+import { rolloutDetail } from "./rollout-detail.js";
+import { queryRollouts, RolloutQueries, rolloutFilterSchema } from "./rollout-query.js";
+import { ServedRoot } from "./root.js";
+import { isRunning, isWaiting } from "./run-state.js";
+import { RunShelf } from "./runs.js";
+import { stageDetail } from "./stages.js";
+
+/** What the page can ask for beyond reading; the command line hands it in. */
+export interface Actions {
+  /** Asks an engineer about a stored stage again; writes nothing. */
+  propose(request: ProposeRequest & { run: string; stage: number }, signal: AbortSignal): Promise<Omit<ReproposeAnswer, "knobs">>;
+}
+
+export const proposeRequestSchema = z.strictObject({
+  engineer: z.string().max(40).optional(),
+  variant: z.string().max(40).optional(),
+  samples: z.int().min(1).max(5).default(1),
+});
+export type ProposeRequest = z.infer<typeof proposeRequestSchema>;
+
+export interface AppOptions {
+  runs: string;
+  host: string;
+  /** Absent: read-only. */
+  actions?: Actions;
+  /** Aborted when the server closes: open streams end. */
+  signal: AbortSignal;
+  /** Folder of the built page; the package's own unless given. */
+  pageDir?: string;
+}
+
+const LARGEST_BODY = 64 * 1024;
+const stageNumber = z.coerce.number().int().nonnegative().max(9999);
+
+export function createApp(options: AppOptions): { app: Hono; close: () => Promise<void> } {
+  const { host, actions, signal } = options;
+  // Looked at anew by each request until it exists: the first run may make it.
+  const shelf = new RunShelf(ServedRoot.at(options.runs));
+  const { root } = shelf;
+  const queries = new RolloutQueries();
+  const app = new Hono();
+
+  app.use("*", guard({ host, actions: actions !== undefined }));
+  app.use("/api/*", async (c, next) => {
+    c.header("Cache-Control", "no-store");
+    await next();
+  });
+  app.onError((error, c) => refuse(c, error));
+
+  app.get("/api/meta", (c) =>
+    c.json({ version: versions().envwright ?? "", root: root.shown, actions: actions !== undefined } satisfies Meta),
+  );
+  app.get("/api/runs", async (c) => c.json(await shelf.list()));
+  app.get("/api/runs/:run", async (c) => c.json(await shelf.detail(c.req.param("run"))));
+
+  app.get("/api/runs/:run/events", (c) => {
+    const dir = root.folder("run", c.req.param("run"));
+    const from = c.req.header("last-event-id") ?? c.req.query("from") ?? "0";
+    const offset = parseWith(z.coerce.number().int().nonnegative(), from, "the offset in the event stream");
+    const newest = async (): Promise<number | undefined> => (await shelf.open(c.req.param("run"))).history.stages.at(-1)?.index;
+    return streamSSE(c, async (stream) => {
+      let stage = await newest().catch(() => undefined);
+      const refresh = setInterval(() => void newest().then((n) => { stage = n; }, () => {}), 1000); // biome-ignore format: one thought
+      try {
+        const state = (): string => (isRunning(dir) ? (isWaiting(dir, stage) ? "waiting" : "running") : "stopped");
+        await followEvents(stream, { dir, offset, signal, state });
+      } finally {
+        clearInterval(refresh);
+      }
+    });
+  });
+
+  app.get("/api/runs/:run/stages/:stage", async (c) => {
+    const detail = await stageDetail(shelf, c.req.param("run"), stageOf(c));
+    return detail === undefined ? missing(c, `there is no stage ${c.req.param("stage")} in this run yet`) : c.json(detail);
+  });
+
+  app.get("/api/runs/:run/rollouts", async (c) => {
+    const filter = parseWith(rolloutFilterSchema, c.req.query(), "filter");
+    const { folder } = await shelf.open(c.req.param("run"));
+    const family = familyByName(folder.record.recipe.family);
+    const objective = family.objective(family.configSchema.parse(folder.record.recipe.config));
+    return c.json(await queryRollouts(queries, folder, filter, objective, family.name === "mapf-frozenlake"));
+  });
+
+  app.get("/api/runs/:run/rollout", async (c) => {
+    const query = z.strictObject({ set: z.enum(["training", "validation"]), stage: stageNumber, id: z.string().max(200) });
+    const { set, stage, id } = parseWith(query, c.req.query(), "rollout");
+    const { folder } = await shelf.open(c.req.param("run"));
+    const detail = await rolloutDetail(folder, c.req.param("run"), set, stage, id);
+    return detail === undefined ? missing(c, `there is no rollout "${id}" in stage ${stage}`) : c.json(detail);
+  });
+
+  app.get("/api/compare", async (c) => {
+    const ids = (c.req.query("runs") ?? "").split(",").filter((id) => id !== "");
+    if (ids.length < 2 || ids.length > 12) {
+      throw new InputError({
+        message: `${ids.length} runs cannot be compared`,
+        expected: "two to twelve runs",
+        remedy: "tick runs in the list",
+      });
+    }
+    return c.json(await comparison(shelf, ids));
+  });
+  app.get("/api/benchmarks", async (c) => c.json(await benchmarks(root)));
+  app.get("/api/experiments", async (c) => c.json(await experiments(root)));
+
+  app.post("/api/runs/:run/stages/:stage/propose", async (c) => {
+    const request = parseWith(proposeRequestSchema, await bodyOf(c), "request");
+    const stage = stageOf(c);
+    const { dir, folder } = await shelf.open(c.req.param("run"));
+    const family = familyByName(folder.record.recipe.family);
+    const answer = await actions!.propose({ ...request, run: dir, stage }, AbortSignal.any([signal, c.req.raw.signal]));
+    return c.json({ ...answer, knobs: answer.proposals.map((p) => family.knobTable(p.config)) } satisfies ReproposeAnswer);
+  });
+
+  app.post("/api/runs/:run/stages/:stage/answer", async (c) => {
+    const answer = parseWith(humanAnswerSchema, await bodyOf(c), "answer");
+    const { folder } = await shelf.open(c.req.param("run"));
+    await answerAsHuman(folder, stageOf(c), answer);
+    return c.json({ ok: true });
+  });
+
+  app.all("/api/*", (c) => missing(c, "there is no such question"));
+  app.get("*", (c) => pageFile(c, options.pageDir));
+  return { app, close: () => queries.close() };
+}
+
+function stageOf(c: Context): number {
+  return parseWith(stageNumber, c.req.param("stage"), "stage");
+}
+
+async function bodyOf(c: Context): Promise<unknown> {
+  const text = await c.req.text();
+  if (text.length > LARGEST_BODY) throw new InputError({ message: "the request is too large", expected: `at most ${LARGEST_BODY} bytes` });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InputError({ message: "the request is not JSON", expected: "a JSON object" });
+  }
+}
+
+function missing(c: Context, error: string): Response {
+  return c.json({ error, remedy: "go back to the list" } satisfies ApiProblem, 404);
+}
+
+function refuse(c: Context, error: unknown): Response {
+  if (error instanceof InputError) {
+    const status = /^there is no (run|evaluation|experiment)/.test(error.message) ? 404 : 400;
+    return c.json({ error: error.message, remedy: error.remedy ?? error.expected ?? null } satisfies ApiProblem, status);
+  }
+  if (error instanceof EnvwrightError) return c.json({ error: error.message, remedy: error.remedy ?? null } satisfies ApiProblem, 500);
+  return c.json({ error: String((error as Error).message).split("\n")[0]!, remedy: null } satisfies ApiProblem, 500);
+}
