@@ -1,13 +1,16 @@
 /**
- * One evaluation, chunk by chunk, so that it can be interrupted and taken up: what was asked is in eval.json, the answers in
- * rollouts.jsonl, the result in report.json. A chunk is asked whole or not at all, and its seeds are named by chunk and sample, so the
- * result does not depend on interruptions.
+ * One evaluation, sample by sample, so that it can be killed at any point and taken up: what was asked is in eval.json, the answers in
+ * rollouts.jsonl (a line as soon as it is there, synced block by block), the result in report.json. A sample's seed is named by its place in
+ * the set, so the result does not depend on interruptions. Taking up asks for what is missing or failed outside, and for nothing else.
  */
 import { existsSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import {
+  BoundaryError,
+  type Completion,
+  type CompletionFailure,
   CorruptFileError,
   canonicalJson,
   InputError,
@@ -15,19 +18,19 @@ import {
   InterruptedError,
   type Policy,
   parseJsonWith,
-  type Rollout,
-  rolloutSchema,
+  type Rendering,
   SCHEMA_VERSION,
-  Seed,
   schemaVersion,
 } from "../core/index.js";
 import type { AnyFamily } from "../environments/index.js";
-import { type JudgedInstance, type SetReport, setReport, setReportSchema } from "../evaluation/index.js";
-import { evaluatePolicy } from "../loop/index.js";
-import { filterJsonLines, JsonLinesWriter, readJsonLines, writeFileAtomic } from "../store/index.js";
+import { type SampleRecord, type SetReport, setReport } from "../evaluation/index.js";
+import { JsonLinesWriter, writeFileAtomic } from "../store/index.js";
+import { RunLock } from "../store/lock.js";
+import { EvaluationLedger, type Slot, sampleSeed } from "./evaluation-ledger.js";
+import { orderLog, readLog } from "./evaluation-log.js";
 
-/** Instances asked at once. */
-const CHUNK = 256;
+/** Samples given to the policy at once: it keeps as many under way as it likes, and memory holds no more prompts than these. */
+const BLOCK = 256;
 const REQUEST = "eval.json";
 const ROLLOUTS = "rollouts.jsonl";
 const REPORT = "report.json";
@@ -44,6 +47,10 @@ export const evaluationRequestSchema = z.strictObject({
   temperature: z.number(),
   max_tokens: z.int().positive(),
   seed: z.int().nonnegative(),
+  /** How prompts and answers are written; absent in folders made before it was kept. */
+  rendering: z.enum(["chat", "compact"]).optional(),
+  /** US dollars for a million tokens. */
+  prices: z.strictObject({ input: z.number().nonnegative(), output: z.number().nonnegative() }).optional(),
 });
 export type EvaluationRequest = z.infer<typeof evaluationRequestSchema>;
 
@@ -52,80 +59,171 @@ export interface EvaluationRun {
   family: AnyFamily;
   instances: readonly InstanceBase[];
   policy: Policy;
+  /** The k of pass@k; see `setReport`. */
+  passAt?: readonly number[];
   /** Keeps everything here; answers that are here already are not asked again. */
   out?: string;
   signal: AbortSignal;
   onProgress: (done: number, total: number) => void;
 }
 
-export async function runEvaluation(run: EvaluationRun): Promise<SetReport> {
+export interface EvaluationResult {
+  report: SetReport;
+  /** Stored verdicts that the present verifier does not share. */
+  changed: { id: string; stored: string; present: string }[];
+}
+
+/** @throws {InterruptedError} when the signal is aborted; {BoundaryError} when nothing answers any more. What is done is kept. */
+export async function runEvaluation(run: EvaluationRun): Promise<EvaluationResult> {
   const { request, family, instances, policy, out, signal } = run;
-  const total = instances.length * request.samples;
-  const rollouts = out === undefined ? [] : await keptRollouts(out, instances.length, request.samples);
-  const log = out === undefined ? undefined : JsonLinesWriter.open(join(out, ROLLOUTS), "close");
+  const lock = out === undefined ? undefined : RunLock.acquire(out);
   try {
-    const seed = Seed.root("eval").child(request.seed);
-    for (let first = rollouts.length / request.samples; first < instances.length; first += CHUNK) {
-      const chunk = instances.slice(first, first + CHUNK);
-      const answers: Rollout[][] = [];
-      for (let sample = 0; sample < request.samples; sample++) {
-        if (signal.aborted) throw new InterruptedError({ message: `interrupted after ${rollouts.length} of ${total} completions` });
-        const items = await evaluatePolicy({
-          policy,
-          family,
-          instances: chunk,
-          seed: seed.child("chunk", first, "sample", sample),
-          temperature: request.temperature,
-          maxTokens: request.max_tokens,
-          signal,
-          onProgress: (done) => run.onProgress(rollouts.length + sample * chunk.length + done, total),
-        });
-        answers.push(
-          items.map(({ instance, completion, tokens, finishReason, verdict, failure }, i) => ({
-            id: `eval/${first + i}/${sample}`,
-            instance: instance.id,
-            stratum: family.stratum(instance),
-            stage: 0,
-            step: 0,
-            sample,
-            completion,
-            tokens,
-            finish_reason: finishReason,
-            ...(verdict === undefined ? {} : { verdict }),
-            ...(failure === undefined ? {} : { failure }),
-          })),
-        );
-      }
-      const ordered = chunk.flatMap((_, i) => answers.map((sample) => sample[i]!));
-      for (const rollout of ordered) log?.append(rollout);
-      rollouts.push(...ordered);
+    const ledger = new EvaluationLedger(family, instances, request.samples, policy.rendering, request.prices);
+    if (out !== undefined) await readInto(ledger, out);
+    const open = ledger.open();
+    let done = ledger.total - open.length;
+    for (let first = 0; first < open.length; first += BLOCK) {
+      if (signal.aborted) throw interrupted(ledger);
+      const block = open.slice(first, first + BLOCK);
+      const failures = await askBlock(run, ledger, block, (within) => run.onProgress(done + within, ledger.total));
+      if (signal.aborted) throw interrupted(ledger);
+      done += block.length;
+      const nobodyAnswers = failures.length === block.length && (first + BLOCK < open.length || ledger.answered === 0);
+      if (nobodyAnswers) throw silent(failures[0]!, block.length, ledger);
     }
+    if (out !== undefined) await orderLog(join(out, ROLLOUTS), ledger.total, (record, from) => ledger.slotOf(record, from));
+    const report = reportOf(ledger, run);
+    if (out !== undefined) await writeFileAtomic(join(out, REPORT), `${canonicalJson(report, 2)}\n`);
+    return { report, changed: ledger.changed };
+  } finally {
+    lock?.release();
+  }
+}
+
+/** Asks one block and keeps every result as soon as it is known; returns the outside failures. */
+async function askBlock(
+  { request, family, instances, policy, out, signal }: EvaluationRun,
+  ledger: EvaluationLedger,
+  block: readonly Slot[],
+  onProgress: (done: number) => void,
+): Promise<CompletionFailure["failure"][]> {
+  // Opened for each block: what is written survives a kill at once, and closing syncs it against a loss of power.
+  const log = out === undefined ? undefined : JsonLinesWriter.open(join(out, ROLLOUTS), "close");
+  const failures: CompletionFailure["failure"][] = [];
+  const kept = new Set<number>();
+  const keep = (i: number, result: Completion | CompletionFailure): void => {
+    if (kept.has(i)) return;
+    const slot = block[i]!;
+    // What an interruption cut short is no failure of the outside: it stays missing.
+    if ("failure" in result && signal.aborted) return;
+    kept.add(i);
+    if ("failure" in result) failures.push(result.failure);
+    const instance = instances[slot.instance]!;
+    const record: SampleRecord = {
+      id: `eval/${slot.instance}/${slot.sample}`,
+      instance: instance.id,
+      stratum: family.stratum(instance),
+      stage: 0,
+      step: 0,
+      sample: slot.sample,
+      ...("failure" in result
+        ? { completion: "", tokens: 0, finish_reason: "stop" as const, failure: result.failure }
+        : {
+            completion: result.text,
+            tokens: result.tokens,
+            finish_reason: result.finishReason,
+            verdict: family.verify(instance, result.text, result.finishReason, policy.rendering),
+            ...measuredBy(result),
+          }),
+    };
+    ledger.put(record, "the policy");
+    log?.append(record);
+    onProgress(kept.size);
+  };
+  try {
+    const requests = block.map((slot) => ({
+      prompt: family.prompt(instances[slot.instance]!, policy.rendering),
+      ...sampleSeed(request.seed, slot),
+      maxTokens: request.max_tokens,
+      temperature: request.temperature,
+    }));
+    const results = await policy.complete(requests, { signal, onProgress: (n) => onProgress(Math.max(n, kept.size)), onResult: keep });
+    for (const [i, result] of results.entries()) keep(i, result);
   } finally {
     log?.close();
   }
-  const judged = instances.map((instance, i): JudgedInstance => {
-    const samples = rollouts.slice(i * request.samples, (i + 1) * request.samples);
-    return {
-      stratum: family.stratum(instance),
-      tags: family.tags(instance),
-      samples: samples.map(({ verdict, tokens }) => ({ verdict, tokens })),
-    };
-  });
-  const { policy: name, set, objective, samples } = request;
-  const report = setReport({ policy: name, set, instances, objective, samples, judged });
-  if (out !== undefined) await writeFileAtomic(join(out, REPORT), `${canonicalJson(report, 2)}\n`);
-  return report;
+  return failures;
 }
 
-/** Answers of whole chunks; what an interruption left of a chunk goes. */
-async function keptRollouts(out: string, instances: number, samples: number): Promise<Rollout[]> {
-  const path = join(out, ROLLOUTS);
-  const all = await readJsonLines(path, rolloutSchema);
-  const done = Math.floor(all.length / samples);
-  const whole = done >= instances ? instances : Math.floor(done / CHUNK) * CHUNK;
-  let line = 0;
-  await filterJsonLines(path, rolloutSchema, () => line++ < whole * samples);
-  return all.slice(0, whole * samples);
+/** What the policy told beside the text. */
+function measuredBy({ usage, latencyMs }: Completion): Partial<SampleRecord> {
+  return {
+    ...(usage?.promptTokens === undefined ? {} : { prompt_tokens: usage.promptTokens }),
+    ...(usage?.reasoningTokens === undefined ? {} : { reasoning_tokens: usage.reasoningTokens }),
+    ...(latencyMs === undefined ? {} : { latency: latencyMs / 1000 }),
+  };
+}
+
+/** A report from a folder alone: nothing is asked, every stored answer is judged again. @throws {InputError} for an unfinished one. */
+export async function rebuildReport(
+  dir: string,
+  request: EvaluationRequest,
+  { family, instances, passAt }: Pick<EvaluationRun, "family" | "instances" | "passAt">,
+): Promise<EvaluationResult> {
+  const ledger = new EvaluationLedger(family, instances, request.samples, renderingOf(request), request.prices);
+  await readInto(ledger, dir);
+  if (ledger.missing > 0) {
+    throw new InputError({
+      message: `the evaluation in ${dir} is not finished: ${ledger.missing} of ${ledger.total} samples are missing`,
+      value: dir,
+      expected: "a record for every sample",
+      remedy: `go on with it: envwright eval --resume ${dir}`,
+    });
+  }
+  return { report: reportOf(ledger, { request, family, instances, ...(passAt === undefined ? {} : { passAt }) }), changed: ledger.changed };
+}
+
+/** What is still to be asked; of a new evaluation, everything. */
+export async function openSlots(
+  { request, family, instances, out }: Pick<EvaluationRun, "request" | "family" | "instances" | "out">,
+  rendering: Rendering,
+): Promise<Slot[]> {
+  const ledger = new EvaluationLedger(family, instances, request.samples, rendering, request.prices);
+  if (out !== undefined) await readInto(ledger, out);
+  return ledger.open();
+}
+
+async function readInto(ledger: EvaluationLedger, dir: string): Promise<void> {
+  for await (const { record, from } of readLog(join(dir, ROLLOUTS))) ledger.put(record, from);
+}
+
+function reportOf(
+  ledger: EvaluationLedger,
+  { request, family, instances, passAt }: Pick<EvaluationRun, "request" | "family" | "instances" | "passAt">,
+): SetReport {
+  const { policy, set, objective, samples } = request;
+  return setReport({
+    ...{ policy, set, instances, objective, samples, judged: ledger.judged },
+    objectives: family.objectives,
+    ...(passAt === undefined ? {} : { passAt }),
+  });
+}
+
+/** The rendering that a stored evaluation was made in; embedded and oracle policies speak compact. */
+function renderingOf({ rendering, policy }: EvaluationRequest): Rendering {
+  return rendering ?? (/^(embedded:|oracle$)/.test(policy) ? "compact" : "chat");
+}
+
+function interrupted(ledger: EvaluationLedger): InterruptedError {
+  return new InterruptedError({ message: `interrupted after ${ledger.answered} of ${ledger.total} completions` });
+}
+
+function silent(failure: CompletionFailure["failure"], count: number, ledger: EvaluationLedger): BoundaryError {
+  return new BoundaryError({
+    boundary: failure.boundary,
+    message: `stopped after ${ledger.answered} of ${ledger.total} completions: ${count} in a row failed, the first with: ${failure.message}`,
+    remedy: "mend what failed, then go on with envwright eval --resume DIR (without --out, start again)",
+  });
 }
 
 /** Makes the folder of a new evaluation. @throws {InputError} when it is in use. */
@@ -142,16 +240,15 @@ export async function createEvaluation(out: string, request: Omit<EvaluationRequ
   await writeFileAtomic(join(out, REQUEST), `${canonicalJson({ schema_version: SCHEMA_VERSION, ...request }, 2)}\n`);
 }
 
-export function openEvaluation(dir: string): Promise<EvaluationRequest> {
-  return readRecord(dir, REQUEST, evaluationRequestSchema, "the folder of an evaluation, as made by `envwright eval --out`");
-}
-
-export function readSetReport(dir: string): Promise<SetReport> {
-  return readRecord(dir, REPORT, setReportSchema, "the folder of a finished evaluation");
-}
-
-async function readRecord<T>(dir: string, name: string, schema: z.ZodType<T>, expected: string): Promise<T> {
-  const path = join(dir, name);
-  if (!existsSync(path)) throw new InputError({ message: `${dir} has no ${name}`, value: dir, expected, remedy: "check the path" });
-  return parseJsonWith(schema, await readFile(path, "utf8"), path, CorruptFileError);
+export async function openEvaluation(dir: string): Promise<EvaluationRequest> {
+  const path = join(dir, REQUEST);
+  if (!existsSync(path)) {
+    throw new InputError({
+      message: `${dir} has no ${REQUEST}`,
+      value: dir,
+      expected: "the folder of an evaluation, as made by `envwright eval --out`",
+      remedy: "check the path",
+    });
+  }
+  return parseJsonWith(evaluationRequestSchema, await readFile(path, "utf8"), path, CorruptFileError);
 }

@@ -1,8 +1,13 @@
 export * from "./comparison.js";
 export { renderPng } from "./figure.js";
 export * from "./history.js";
+export * from "./inference.js";
+export * from "./paper-table.js";
 export * from "./plot.js";
+export * from "./published.js";
 export * from "./report.js";
+export * from "./sample-record.js";
 export * from "./set-report.js";
+export * from "./set-tables.js";
 export * from "./table.js";
 export * from "./text-table.js";

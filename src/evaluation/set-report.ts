@@ -1,48 +1,44 @@
 /**
  * A policy on a frozen set, with one or several samples of each instance. Rates are means over instances of the mean over samples, so that
- * their errors are over boards: binomial with a Wilson interval for one sample, by the spread of the boards' means for several.
+ * their errors are over instances: a Wilson interval where every instance is right or wrong as a whole (one sample each), a bootstrap over
+ * instances where it is a share. Outside failures are counted and enter no rate.
  */
 import { z } from "zod";
-import {
-  deviation,
-  InputError,
-  type InstanceBase,
-  mean,
-  type PairedDifference,
-  pairedDifference,
-  rateOf,
-  setHash,
-  type Verdict,
-  wilson,
-  Z95,
-} from "../core/index.js";
-import type { ReportedRate } from "./report.js";
-import { markdownTable, type TextTable, terminalTable } from "./text-table.js";
-
-/** All samples of one instance, in order; an outside failure has no verdict and counts in no rate. */
-export interface JudgedInstance {
-  stratum: string;
-  tags: Record<string, string>;
-  samples: { verdict: Verdict | undefined; tokens: number }[];
-}
+import { deviation, InputError, type InstanceBase, mean, rateOf, Seed, setHash, wilson } from "../core/index.js";
+import { bootstrapMeans, type PairedOutcome, pairOutcomes, passAtK, quantile } from "./inference.js";
+import type { JudgedInstance, JudgedSample } from "./sample-record.js";
 
 const rateSchema = z.strictObject({ rate: z.number(), stderr: z.number(), interval: z.tuple([z.number(), z.number()]) });
+export type IntervalRate = z.infer<typeof rateSchema>;
+
 const cellSchema = z.strictObject({
-  /** Instances with at least one answer. */
+  /** Instances with at least one answer, answers, and samples that failed outside, with their share of all samples. */
   n: z.int(),
+  answers: z.int(),
+  failed: z.int(),
+  failed_share: z.number(),
   valid: rateSchema,
+  /** Under the report's objective; `objectives` has every one. */
   optimal: rateSchema,
-  /** Instances with at least one valid answer among k samples; null when an instance has fewer than k. */
-  pass_at_k: rateSchema.nullable(),
-  /** Primary codes over all samples. */
+  /** Mean of (cost − optimum) / optimum over valid answers under the report's objective; null without a valid answer. */
+  gap: z.number().nullable(),
+  objectives: z.record(z.string(), z.strictObject({ optimal: rateSchema, gap: z.number().nullable() })),
+  /** Unbiased pass@k over the `n` instances with at least k answers; null where there is none. */
+  pass_at: z.record(z.string(), rateSchema.extend({ n: z.int() }).nullable()),
+  /** Primary codes over all answers. */
   codes: z.record(z.string(), z.int()),
-  /** Mean completion length in tokens. */
+  /** Mean length of a completion in tokens; prompts and reasoning where the policy told. */
   tokens: z.number(),
-  /** Mean of (cost − optimum) / optimum over valid answers. */
-  gap: z.number(),
+  prompt_tokens: z.number().nullable(),
+  reasoning_tokens: z.number().nullable(),
+  /** Seconds an answer took. */
+  latency: z.strictObject({ mean: z.number(), median: z.number(), p95: z.number() }).nullable(),
+  /** US dollars for all samples of the cell, where known. */
+  price: z.number().nullable(),
 });
 export type SetCell = z.infer<typeof cellSchema>;
 
+const outcomesSchema = z.array(z.number().nullable());
 export const setReportSchema = z.strictObject({
   policy: z.string(),
   set: z.string(),
@@ -55,7 +51,7 @@ export const setReportSchema = z.strictObject({
   by_tag: z.record(z.string(), cellSchema),
   failed: z.int(),
   /** Mean validity and optimality of every instance, in the set's order: what paired comparisons need. */
-  outcomes: z.strictObject({ valid: z.array(z.number().nullable()), optimal: z.array(z.number().nullable()) }),
+  outcomes: z.strictObject({ valid: outcomesSchema, optimal: z.record(z.string(), outcomesSchema) }),
 });
 export type SetReport = z.infer<typeof setReportSchema>;
 
@@ -63,84 +59,161 @@ export interface SetReportInput {
   policy: string;
   set: string;
   instances: readonly InstanceBase[];
+  /** Every objective, in the order of the samples' costs; and the one that `optimal` is about. */
+  objectives: readonly string[];
   objective: string;
   samples: number;
+  /** The k of pass@k; powers of two up to `samples`, and `samples`, unless given. */
+  passAt?: readonly number[];
   judged: readonly JudgedInstance[];
 }
 
 export function setReport(input: SetReportInput): SetReport {
-  const { judged, objective, samples } = input;
+  const { judged, objectives } = input;
+  const ks = input.passAt ?? defaultPassAt(input.samples);
+  const cell = (items: readonly JudgedInstance[], name: string) => setCell(items, input, ks, name);
   const groups = (names: (item: JudgedInstance) => string[]) => {
     const lists = new Map<string, JudgedInstance[]>();
-    for (const item of judged) for (const name of names(item)) lists.set(name, [...(lists.get(name) ?? []), item]);
+    for (const item of judged) {
+      for (const name of names(item)) {
+        const list = lists.get(name);
+        if (list === undefined) lists.set(name, [item]);
+        else list.push(item);
+      }
+    }
     const sorted = [...lists].sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
-    return Object.fromEntries(sorted.map(([name, items]) => [name, setCell(items, objective, samples)]));
+    return Object.fromEntries(sorted.map(([name, items]) => [name, cell(items, name)]));
   };
+  const shares = (holds: (sample: JudgedSample) => boolean) => judged.map((item) => share(item, holds) ?? null);
+  const total = cell(judged, "total");
   return {
     policy: input.policy,
     set: input.set,
     set_sha256: setHash(input.instances),
-    objective,
-    samples,
-    total: setCell(judged, objective, samples),
+    objective: input.objective,
+    samples: input.samples,
+    total,
     by_size: groups((item) => [item.stratum]),
     by_tag: groups((item) => Object.entries(item.tags).map(([tag, value]) => `${tag}=${value}`)),
-    failed: judged.reduce((sum, item) => sum + item.samples.filter((s) => s.verdict === undefined).length, 0),
+    failed: total.failed,
     outcomes: {
-      valid: judged.map((item) => share(item, isValid) ?? null),
-      optimal: judged.map((item) => share(item, isOptimal(objective)) ?? null),
+      valid: shares((s) => s.ok),
+      optimal: Object.fromEntries(objectives.map((name, o) => [name, shares((s) => s.optimal[o]!)])),
     },
   };
 }
 
-function setCell(items: readonly JudgedInstance[], objective: string, k: number): SetCell {
-  const answered = items.filter((item) => item.samples.some((s) => s.verdict !== undefined));
-  const verdicts = answered.flatMap((item) => item.samples.flatMap((s) => s.verdict ?? []));
+/** 1, 2, 4, … up to the samples, and the samples themselves; nothing for one sample, where pass@1 is the valid rate. */
+export function defaultPassAt(samples: number): number[] {
+  if (samples === 1) return [];
+  const ks: number[] = [];
+  for (let k = 1; k < samples; k *= 2) ks.push(k);
+  return [...ks, samples];
+}
+
+function setCell(
+  items: readonly JudgedInstance[],
+  { objectives, objective }: SetReportInput,
+  ks: readonly number[],
+  name: string,
+): SetCell {
+  const answered = items.filter((item) => item.samples.some(hasAnswer));
+  const answers = answered.flatMap((item) => item.samples.filter(hasAnswer));
+  const failed = items.reduce((sum, item) => sum + item.samples.filter((s) => !hasAnswer(s)).length, 0);
   const codes: Record<string, number> = {};
-  const gaps: number[] = [];
-  for (const verdict of verdicts) {
-    codes[verdict.code] = (codes[verdict.code] ?? 0) + 1;
-    const [cost, optimum] = [verdict.costs?.[objective], verdict.optima[objective]];
-    if (verdict.ok && cost !== undefined && optimum !== undefined) gaps.push((cost - optimum) / Math.max(1, optimum));
-  }
-  const whole = answered.length > 0 && answered.every((item) => item.samples.filter((s) => s.verdict !== undefined).length >= k);
-  const passed = answered.map((item) => Number(item.samples.some((s) => s.verdict?.ok === true)));
+  for (const { code } of answers) codes[code!] = (codes[code!] ?? 0) + 1;
+  const column = (value: (item: JudgedInstance) => number | undefined) => Float64Array.from(answered, (item) => value(item) ?? Number.NaN);
+  const columns = [
+    column((item) => share(item, (s) => s.ok)),
+    ...objectives.map((_, o) => column((item) => share(item, (s) => s.optimal[o]!))),
+    ...ks.map((k) => column((item) => passOf(item, k))),
+  ];
+  const rates = clusteredRates(columns, Seed.root("evaluation").child("bootstrap", name));
+  const byObjective = Object.fromEntries(objectives.map((o, i) => [o, { optimal: rates[1 + i]!.rate, gap: gapOf(answered, i) }]));
+  const optional = (value: (s: JudgedSample) => number | undefined) => answers.flatMap((s) => value(s) ?? []);
+  const average = (values: readonly number[]) => (values.length === 0 ? null : mean(values));
+  const latencies = Float64Array.from(optional((s) => s.latency)).sort();
+  const prices = items.flatMap((item) => item.samples.flatMap((s) => s.price ?? []));
   return {
     n: answered.length,
-    valid: clusteredRate(answered.map((item) => share(item, isValid)!)),
-    optimal: clusteredRate(answered.map((item) => share(item, isOptimal(objective))!)),
-    pass_at_k: whole ? clusteredRate(passed) : null,
+    answers: answers.length,
+    failed,
+    failed_share: failed / Math.max(1, failed + answers.length),
+    valid: rates[0]!.rate,
+    ...byObjective[objective]!,
+    objectives: byObjective,
+    pass_at: Object.fromEntries(
+      ks.map((k, i) => {
+        const { rate, n } = rates[1 + objectives.length + i]!;
+        return [String(k), n === 0 ? null : { ...rate, n }];
+      }),
+    ),
     codes,
-    tokens: mean(answered.flatMap((item) => item.samples.flatMap((s) => (s.verdict === undefined ? [] : [s.tokens])))),
-    gap: mean(gaps),
+    tokens: mean(answers.map((s) => s.tokens)),
+    prompt_tokens: average(optional((s) => s.promptTokens)),
+    reasoning_tokens: average(optional((s) => s.reasoningTokens)),
+    latency:
+      latencies.length === 0 ? null : { mean: mean([...latencies]), median: quantile(latencies, 0.5), p95: quantile(latencies, 0.95) },
+    price: prices.length === 0 ? null : prices.reduce((sum, x) => sum + x, 0),
   };
 }
 
-const isValid = (verdict: Verdict): boolean => verdict.ok;
-const isOptimal =
-  (objective: string) =>
-  (verdict: Verdict): boolean =>
-    verdict.ok && verdict.optimal[objective] === true;
+const hasAnswer = (sample: JudgedSample): boolean => sample.code !== undefined;
 
 /** Share of an instance's answers for which `holds`; undefined without an answer. */
-function share(item: JudgedInstance, holds: (verdict: Verdict) => boolean): number | undefined {
-  const verdicts = item.samples.flatMap((s) => s.verdict ?? []);
-  return verdicts.length === 0 ? undefined : verdicts.filter(holds).length / verdicts.length;
+function share(item: JudgedInstance, holds: (sample: JudgedSample) => boolean): number | undefined {
+  let [n, held] = [0, 0];
+  for (const sample of item.samples) {
+    if (!hasAnswer(sample)) continue;
+    n += 1;
+    if (holds(sample)) held += 1;
+  }
+  return n === 0 ? undefined : held / n;
 }
 
-function clusteredRate(means: readonly number[]): ReportedRate {
-  const n = means.length;
-  if (means.every((m) => m === 0 || m === 1)) {
-    const rate = rateOf(means.filter((m) => m === 1).length, n);
-    return { ...rate, interval: wilson(rate.rate, n) };
+function passOf(item: JudgedInstance, k: number): number | undefined {
+  const answers = item.samples.filter(hasAnswer);
+  return passAtK(answers.length, answers.filter((s) => s.ok).length, k);
+}
+
+function gapOf(items: readonly JudgedInstance[], objective: number): number | null {
+  let [n, sum] = [0, 0];
+  for (const { samples, optima } of items) {
+    const optimum = optima[objective]!;
+    for (const sample of samples) {
+      const cost = sample.costs[objective];
+      if (cost === undefined || Number.isNaN(cost) || Number.isNaN(optimum)) continue;
+      sum += (cost - optimum) / Math.max(1, optimum);
+      n += 1;
+    }
   }
-  const rate = mean(means);
-  const stderr = deviation(means) / Math.sqrt(n);
-  return { rate, stderr, interval: [Math.max(0, rate - Z95 * stderr), Math.min(1, rate + Z95 * stderr)] };
+  return n === 0 ? null : sum / n;
+}
+
+/** Mean of every column over the rows that have a value, with its interval. */
+function clusteredRates(columns: readonly Float64Array[], seed: Seed): { rate: IntervalRate; n: number }[] {
+  const values = columns.map((column) => [...column].filter((x) => !Number.isNaN(x)));
+  const plain = values.map((list) => list.every((m) => m === 0 || m === 1));
+  const resampled = plain.every(Boolean) ? [] : bootstrapMeans(columns, seed);
+  return values.map((list, c) => {
+    const n = list.length;
+    if (plain[c]) {
+      const rate = rateOf(list.filter((m) => m === 1).length, n);
+      return { n, rate: { ...rate, interval: wilson(rate.rate, n) } };
+    }
+    return { n, rate: { rate: mean(list), stderr: deviation(list) / Math.sqrt(n), interval: resampled[c]! } };
+  });
+}
+
+export interface SetComparison {
+  valid: PairedOutcome;
+  /** Under the report's objective, and under every one. */
+  optimal: PairedOutcome;
+  objectives: Record<string, PairedOutcome>;
 }
 
 /** `report` minus `reference`, paired over instances. @throws {InputError} for different sets. */
-export function compareSetReports(reference: SetReport, report: SetReport): { valid: PairedDifference; optimal: PairedDifference } {
+export function compareSetReports(reference: SetReport, report: SetReport): SetComparison {
   if (reference.set_sha256 !== report.set_sha256 || reference.objective !== report.objective) {
     throw new InputError({
       message: `the evaluations are of different sets or objectives (${reference.set}, ${reference.objective}; ${report.set}, ${report.objective}), so their boards cannot be paired`,
@@ -149,82 +222,16 @@ export function compareSetReports(reference: SetReport, report: SetReport): { va
       remedy: "evaluate both policies on one set",
     });
   }
-  return {
-    valid: pairedShares(reference.outcomes.valid, report.outcomes.valid),
-    optimal: pairedShares(reference.outcomes.optimal, report.outcomes.optimal),
-  };
-}
-
-/** Over the instances that both answered: an outside failure on either side leaves the pair out. */
-function pairedShares(a: readonly (number | null)[], b: readonly (number | null)[]): PairedDifference {
-  const both = a.flatMap((x, i) => (x === null || b[i] === null || b[i] === undefined ? [] : [[x, b[i]] as const]));
-  return pairedDifference(
-    both.map(([x]) => x),
-    both.map(([, y]) => y),
-  );
-}
-
-export type SetFormat = "table" | "markdown" | "latex" | "csv";
-
-/** The report by size in one of the text formats; rates in per cent (in CSV as shares, with every field). */
-export function renderSetReport(report: SetReport, format: SetFormat): string {
-  const cells: [string, SetCell][] = [...Object.entries(report.by_size), ["all", report.total]];
-  if (format === "csv") {
-    const rates = (r: ReportedRate | null) => (r === null ? ["", "", ""] : [r.rate, r.interval[0], r.interval[1]]);
-    const head = [
-      "size",
-      "n",
-      "valid",
-      "valid_low",
-      "valid_high",
-      "optimal",
-      "optimal_low",
-      "optimal_high",
-      "pass_at_k",
-      "pass_low",
-      "pass_high",
-      "tokens",
-      "gap",
-    ];
-    return [head, ...cells.map(([size, c]) => [size, c.n, ...rates(c.valid), ...rates(c.optimal), ...rates(c.pass_at_k), c.tokens, c.gap])].map((row) => row.join(",")).join("\n"); // biome-ignore format: one expression
-  }
-  const percent = (x: number) => (100 * x).toFixed(1);
-  const rate = (r: ReportedRate | null) =>
-    r === null ? "n/a" : `${percent(r.rate)} [${percent(r.interval[0])}, ${percent(r.interval[1])}]`;
-  const several = report.samples > 1;
-  const table: TextTable = {
-    title: `${report.policy} on ${report.set}: ${report.total.n} instances, ${report.samples} ${several ? "samples each" : "sample each"}, objective ${report.objective}; % with 95 % interval`,
-    head: ["size", "n", "valid", "optimal", ...(several ? [`valid in any of ${report.samples}`] : []), "gap", "tokens"],
-    rows: cells.map(([size, c]) => [
-      size,
-      String(c.n),
-      rate(c.valid),
-      rate(c.optimal),
-      ...(several ? [rate(c.pass_at_k)] : []),
-      percent(c.gap),
-      c.tokens.toFixed(1),
+  const seed = Seed.root("evaluation").child("paired");
+  const objectives = Object.fromEntries(
+    Object.entries(report.outcomes.optimal).map(([name, outcomes]) => [
+      name,
+      pairOutcomes(reference.outcomes.optimal[name] ?? [], outcomes, seed.child(name)),
     ]),
-    left: [0],
+  );
+  return {
+    valid: pairOutcomes(reference.outcomes.valid, report.outcomes.valid, seed.child("valid")),
+    optimal: objectives[report.objective]!,
+    objectives,
   };
-  if (format === "latex") return latex(table);
-  const codes = Object.entries(report.total.codes).sort(([, a], [, b]) => b - a).map(([code, n]) => `${code} ${n}`); // biome-ignore format: one line
-  const failed = report.failed > 0 ? `\n${report.failed} completions failed outside of the policy and count in no rate.` : "";
-  return `${format === "markdown" ? markdownTable(table) : terminalTable(table)}\n\nCodes: ${codes.join(", ")}${failed}`;
-}
-
-function latex(table: TextTable): string {
-  const escaped = (cell: string) => cell.replace(/[%&_#$]/g, "\\$&");
-  const rows = table.rows.map((row) => `  ${row.map(escaped).join(" & ")} \\\\`);
-  return [
-    `% ${table.title}`,
-    `\\begin{tabular}{${table.head.map((_, c) => (table.left.includes(c) ? "l" : "r")).join("")}}`,
-    "  \\toprule",
-    `  ${table.head.map(escaped).join(" & ")} \\\\`,
-    "  \\midrule",
-    ...rows.slice(0, -1),
-    "  \\midrule",
-    ...rows.slice(-1),
-    "  \\bottomrule",
-    "\\end{tabular}",
-  ].join("\n");
 }

@@ -1,0 +1,86 @@
+/**
+ * Several evaluations in the paper's layout: a row for each policy, and for each size a pair of columns, acc. (valid) and opt. (optimal), in
+ * per cent; the last pair is over all sizes. Published rows may stand below ours, marked as published on other instances.
+ */
+import { InputError } from "../core/index.js";
+import { latexTable, latexText } from "./latex.js";
+import { PUBLISHED_SOURCE, type PublishedRow } from "./published.js";
+import type { SetReport } from "./set-report.js";
+import type { SetFormat } from "./set-tables.js";
+import { csvLines, markdownTable, terminalTable } from "./text-table.js";
+
+/** Marks a published row. */
+const MARK = "†";
+
+export interface PaperTable {
+  sizes: string[];
+  /** [acc., opt.] in per cent per size, "all" included; null where a row has no such size. */
+  rows: { name: string; published: boolean; cells: Record<string, readonly [acc: number, opt: number] | null> }[];
+  title: string;
+}
+
+/** @throws {InputError} for evaluations of different sets or objectives, which do not belong in one table. */
+export function paperTable(reports: readonly SetReport[], published: readonly PublishedRow[]): PaperTable {
+  const [first] = reports;
+  const other = reports.find((r) => r.set_sha256 !== first?.set_sha256 || r.objective !== first.objective);
+  if (first === undefined || other !== undefined) {
+    throw new InputError({
+      message: `${other?.set ?? "nothing"} (${other?.objective ?? ""}) is another set or objective than ${first?.set ?? ""} (${first?.objective ?? ""}), so they do not belong in one table`,
+      expected: "evaluations of one set under one objective",
+      remedy: "print a table for each set",
+    });
+  }
+  const sizes = [...Object.keys(first.by_size), "all"];
+  const own = reports.map((report) => ({
+    name: report.policy,
+    published: false,
+    cells: Object.fromEntries(
+      sizes.map((size) => {
+        const cell = size === "all" ? report.total : report.by_size[size];
+        return [size, cell === undefined || cell.n === 0 ? null : ([100 * cell.valid.rate, 100 * cell.optimal.rate] as const)];
+      }),
+    ),
+  }));
+  const theirs = published.map((row) => ({
+    name: row.model,
+    published: true,
+    cells: Object.fromEntries(sizes.map((size) => [size, size === "all" ? row.all : (row.sizes[size] ?? null)])),
+  }));
+  const title = `${first.set}: ${first.total.n} instances, ${first.samples > 1 ? `${first.samples} samples each` : "1 sample each"}, objective ${first.objective}; acc. (valid) and opt. (optimal) in %`;
+  return { sizes, rows: [...own, ...theirs], title };
+}
+
+export function renderPaperTable(table: PaperTable, format: SetFormat): string {
+  const { sizes, rows, title } = table;
+  const pairs = sizes.flatMap((size) => [`${size} acc.`, `${size} opt.`]);
+  const shown = rows.map((row) => [`${row.name}${row.published ? ` ${MARK}` : ""}`, ...sizes.flatMap((size) => pairText(row.cells[size]))]);
+  const note = rows.some((row) => row.published) ? `${MARK} published: ${PUBLISHED_SOURCE}.` : "";
+  const own = rows.filter((row) => !row.published).length;
+  if (format === "csv") {
+    const lines = rows.flatMap((row) =>
+      sizes.map((size) => [
+        row.name,
+        row.published ? "published on other instances" : "evaluated",
+        size,
+        ...(row.cells[size] ?? [null, null]),
+      ]),
+    );
+    return csvLines([["policy", "source", "size", "acc", "opt"], ...lines]);
+  }
+  if (format === "latex") {
+    const groups = sizes.map((size) => `\\multicolumn{2}{c}{${latexText(size)}}`);
+    const rules = sizes.map((_, i) => `\\cmidrule(lr){${2 + 2 * i}-${3 + 2 * i}}`).join("");
+    const text = latexTable({
+      comment: title,
+      columns: `l${"rr".repeat(sizes.length)}`,
+      head: [`& ${groups.join(" & ")}`, rules, `policy & ${sizes.map(() => "acc. & opt.").join(" & ")}`],
+      groups: [shown.slice(0, own), shown.slice(own)],
+    });
+    return note === "" ? text : `${text}\n\n\\smallskip\\noindent{\\footnotesize ${latexText(note)}}`;
+  }
+  const text = { title, head: ["policy", ...pairs], rows: shown, left: [0] };
+  return `${format === "markdown" ? markdownTable(text) : terminalTable(text)}${note === "" ? "" : `\n\n${note}`}`;
+}
+
+const pairText = (cell: readonly [number, number] | null | undefined): [string, string] =>
+  cell === null || cell === undefined ? ["", ""] : [cell[0].toFixed(1), cell[1].toFixed(1)];

@@ -1,0 +1,128 @@
+/** One evaluation as text: a row for each size and one for all, in per cent with intervals, and what failed in columns of its own. */
+import type { PairedOutcome } from "./inference.js";
+import { latexTable, latexText } from "./latex.js";
+import type { IntervalRate, SetCell, SetComparison, SetReport } from "./set-report.js";
+import { csvLines, markdownTable, type TextTable, terminalTable } from "./text-table.js";
+
+export type SetFormat = "table" | "markdown" | "latex" | "csv";
+
+/** The report by size; rates in per cent, in CSV as shares with every field. */
+export function renderSetReport(report: SetReport, format: SetFormat): string {
+  if (format === "csv") return csvLines(setReportRows([report]));
+  const table = sizeTable(report);
+  if (format === "latex") {
+    const head = [table.head.map(latexText).join(" & ")];
+    const columns = table.head.map((_, c) => (table.left.includes(c) ? "l" : "r")).join("");
+    return latexTable({ comment: table.title, columns, head, groups: [table.rows.slice(0, -1), table.rows.slice(-1)] });
+  }
+  return `${format === "markdown" ? markdownTable(table) : terminalTable(table)}\n\n${setNotes(report)}`;
+}
+
+function sizeTable(report: SetReport): TextTable {
+  const cells = namedCells(report);
+  const several = report.samples > 1;
+  const objectives = Object.keys(report.total.objectives);
+  const ks = Object.keys(report.total.pass_at);
+  const { total } = report;
+  const extra: [string, (cell: SetCell) => string][] = [
+    ...(total.prompt_tokens === null ? [] : [["prompt", (c: SetCell) => fixed(c.prompt_tokens, 1)] as [string, (cell: SetCell) => string]]),
+    ...(total.reasoning_tokens === null ? [] : [["reasoning", (c: SetCell) => fixed(c.reasoning_tokens, 1)] as [string, (cell: SetCell) => string]]), // biome-ignore format: one expression
+    ...(total.latency === null ? [] : [["seconds", (c: SetCell) => fixed(c.latency?.mean ?? null, 2)] as [string, (cell: SetCell) => string]]), // biome-ignore format: one expression
+    ...(total.price === null ? [] : [["$", (c: SetCell) => fixed(c.price, 4)] as [string, (cell: SetCell) => string]]),
+  ];
+  return {
+    title: `${report.policy} on ${report.set}: ${total.n} instances, ${report.samples} ${several ? "samples each" : "sample each"}, objective ${report.objective}; % with 95 % interval`,
+    head: [
+      "size",
+      "n",
+      "acc.",
+      ...objectives.flatMap((name) => [`opt. ${name}`, `gap ${name}`]),
+      ...ks.map((k) => `pass@${k}`),
+      "parse-error",
+      "truncated",
+      "failed",
+      "tokens",
+      ...extra.map(([name]) => name),
+    ],
+    rows: cells.map(([size, c]) => [
+      size,
+      String(c.n),
+      rateText(c.valid),
+      ...objectives.flatMap((name) => [rateText(c.objectives[name]!.optimal), percentOf(c.objectives[name]!.gap)]),
+      ...ks.map((k) => rateText(c.pass_at[k] ?? null)),
+      percentOf((c.codes["parse-error"] ?? 0) / Math.max(1, c.answers)),
+      percentOf((c.codes.truncated ?? 0) / Math.max(1, c.answers)),
+      percentOf(c.failed_share),
+      c.tokens.toFixed(1),
+      ...extra.map(([, value]) => value(c)),
+    ]),
+    left: [0],
+  };
+}
+
+/** Codes over all answers, and what failed outside. */
+export function setNotes(report: SetReport): string {
+  const codes = Object.entries(report.total.codes).sort(([, a], [, b]) => b - a).map(([code, n]) => `${code} ${n}`); // biome-ignore format: one line
+  const failed =
+    report.failed > 0
+      ? `\n${report.failed} samples (${percentOf(report.total.failed_share)} %) failed outside of the policy and count in no rate.`
+      : "";
+  return `Codes: ${codes.join(", ")}${failed}`;
+}
+
+/** Every figure of every size of several evaluations, one row each, with a head. */
+export function setReportRows(reports: readonly SetReport[]): (string | number | null)[][] {
+  const objectives = Object.keys(reports[0]?.total.objectives ?? {});
+  const ks = [...new Set(reports.flatMap((r) => Object.keys(r.total.pass_at)))];
+  const rate = (r: IntervalRate | null | undefined) => (r === null || r === undefined ? [null, null, null] : [r.rate, ...r.interval]);
+  const bounds = (name: string) => [name, `${name}_low`, `${name}_high`];
+  const head = [
+    ...["policy", "set", "objective", "samples", "size", "n", "answers", "failed"],
+    ...bounds("valid"),
+    ...objectives.flatMap((name) => [...bounds(`optimal_${name}`), `gap_${name}`]),
+    ...ks.flatMap((k) => bounds(`pass_at_${k}`)),
+    ...[
+      "parse_error",
+      "truncated",
+      "tokens",
+      "prompt_tokens",
+      "reasoning_tokens",
+      "latency_mean",
+      "latency_median",
+      "latency_p95",
+      "price",
+    ],
+  ];
+  const rows = reports.flatMap((report) =>
+    namedCells(report).map(([size, c]) => [
+      ...[report.policy, report.set, report.objective, report.samples, size, c.n, c.answers, c.failed],
+      ...rate(c.valid),
+      ...objectives.flatMap((name) => [...rate(c.objectives[name]?.optimal), c.objectives[name]?.gap ?? null]),
+      ...ks.flatMap((k) => rate(c.pass_at[k])),
+      ...[c.codes["parse-error"] ?? 0, c.codes.truncated ?? 0, c.tokens, c.prompt_tokens, c.reasoning_tokens],
+      ...[c.latency?.mean ?? null, c.latency?.median ?? null, c.latency?.p95 ?? null, c.price],
+    ]),
+  );
+  return [head, ...rows];
+}
+
+const namedCells = (report: SetReport): [string, SetCell][] => [...Object.entries(report.by_size), ["all", report.total]];
+
+/** A comparison in one line. */
+export function comparisonLine(reference: string, { valid, objectives }: SetComparison): string {
+  const parts = Object.entries(objectives).map(([name, outcome]) => `optimal (${name}) ${outcomeText(outcome)}`);
+  return `Against ${reference}, paired on ${valid.n} instances: valid ${outcomeText(valid)}; ${parts.join("; ")}.`;
+}
+
+function outcomeText({ difference, interval, mcnemar }: PairedOutcome): string {
+  const points = (x: number) => `${x < 0 ? "−" : "+"}${Math.abs(100 * x).toFixed(1)}`;
+  const test = mcnemar === null ? "" : `; McNemar ${mcnemar.only_other} against ${mcnemar.only_reference}, p ${probability(mcnemar.p)}`;
+  return `${points(difference)} points (95 % CI ${points(interval[0])} to ${points(interval[1])}${test})`;
+}
+
+const probability = (p: number): string => (p < 0.0001 ? "< 0.0001" : `= ${p.toFixed(4)}`);
+const fixed = (x: number | null, digits: number): string => (x === null ? "n/a" : x.toFixed(digits));
+const percent = (x: number): string => (100 * x).toFixed(1);
+const percentOf = (x: number | null): string => (x === null ? "n/a" : percent(x));
+const rateText = (r: IntervalRate | null): string =>
+  r === null ? "n/a" : `${percent(r.rate)} [${percent(r.interval[0])}, ${percent(r.interval[1])}]`;
