@@ -45,6 +45,14 @@ export interface CompletionFailure {
   failure: { boundary: string; message: string; attempts: number };
 }
 
+export interface CompleteOptions {
+  /** Aborted: no further request is made and `complete` throws an InterruptedError. */
+  signal?: AbortSignal;
+  onProgress?: (done: number) => void;
+  /** Each result once, as soon as it is there and in any order, so that an interruption loses none that was paid for. */
+  onResult?: (index: number, result: Completion | CompletionFailure) => void;
+}
+
 export interface Policy {
   /** How it is named in reports, e.g. "embedded:runs/x/stages/03/checkpoint". */
   readonly name: string;

@@ -2,7 +2,7 @@
  * The embedded miniature as a policy: text in, text out, over one engine that the trainer shares. Speaks the compact rendering.
  * Parameters are handed to the engine before each batch, because another policy (the frozen base, the trainer) may have used it since.
  */
-import { type Completion, type CompletionRequest, InterruptedError, type Policy } from "../core/index.js";
+import { type CompleteOptions, type Completion, type CompletionRequest, InterruptedError, type Policy } from "../core/index.js";
 import { type Engine, type Grammar, sequenceGrammar, type Tokenizer } from "../nn/index.js";
 
 /** Requests per engine call: enough to fill every worker, few enough that progress moves and an interrupt is heard. */
@@ -18,10 +18,7 @@ export class EmbeddedPolicy implements Policy {
     private readonly parameters: Float32Array,
   ) {}
 
-  async complete(
-    requests: readonly CompletionRequest[],
-    options: { signal?: AbortSignal; onProgress?: (done: number) => void } = {},
-  ): Promise<Completion[]> {
+  async complete(requests: readonly CompletionRequest[], options: CompleteOptions = {}): Promise<Completion[]> {
     await this.engine.setParameters(this.parameters);
     const completions: Completion[] = [];
     for (let i = 0; i < requests.length; i += CHUNK) {
@@ -40,11 +37,10 @@ export class EmbeddedPolicy implements Policy {
         })),
       );
       for (const r of results) {
-        completions.push({
-          text: this.tokenizer.decode(r.tokens, { skipSpecial: true }),
-          tokens: r.tokens.length,
-          finishReason: r.finishReason,
-        });
+        const { tokens, finishReason } = r;
+        const completion = { text: this.tokenizer.decode(tokens, { skipSpecial: true }), tokens: tokens.length, finishReason };
+        options.onResult?.(completions.length, completion);
+        completions.push(completion);
       }
       options.onProgress?.(completions.length);
     }

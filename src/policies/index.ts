@@ -1,2 +1,4 @@
 export * from "./embedded.js";
+export * from "./endpoint/index.js";
+export * from "./replay.js";
 export * from "./scripted.js";

@@ -1,5 +1,5 @@
 /** A policy that answers by a function of the prompt: the oracle (certified optimum), uniformly random walks, recorded answers. */
-import type { Completion, CompletionRequest, Policy, Rendering } from "../core/index.js";
+import type { CompleteOptions, Completion, CompletionRequest, Policy, Rendering } from "../core/index.js";
 
 export class ScriptedPolicy implements Policy {
   constructor(
@@ -8,10 +8,12 @@ export class ScriptedPolicy implements Policy {
     private readonly answer: (request: CompletionRequest) => string,
   ) {}
 
-  async complete(requests: readonly CompletionRequest[]): Promise<Completion[]> {
-    return requests.map((request) => {
+  async complete(requests: readonly CompletionRequest[], options: CompleteOptions = {}): Promise<Completion[]> {
+    return requests.map((request, i) => {
       const text = this.answer(request);
-      return { text, tokens: text.split(/[\s>]+/).filter(Boolean).length, finishReason: "stop" as const };
+      const completion = { text, tokens: text.split(/[\s>]+/).filter(Boolean).length, finishReason: "stop" as const };
+      options.onResult?.(i, completion);
+      return completion;
     });
   }
 

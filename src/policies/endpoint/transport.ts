@@ -1,0 +1,163 @@
+/**
+ * One attempt of one chat request, through the AI SDK's OpenAI-compatible provider; never retries, never throws but when it is interrupted.
+ * The key is set in one header here and is known nowhere else; a response that quotes it is cleaned before anybody reads it. Attempts
+ * and bodies are bounded in time and size.
+ */
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { generateText, type JSONValue } from "ai";
+import { shorten } from "../../core/index.js";
+import { type ChatResponse, chatResponseSchema } from "./answer.js";
+import { retryAfter } from "./retry.js";
+
+export interface TransportOptions {
+  /** How the provider is named. */
+  name: string;
+  baseUrl: string;
+  model: string;
+  key: string | undefined;
+  /** Milliseconds for one attempt. */
+  timeout: number;
+  /** Bytes of one response. */
+  maxResponse: number;
+  now: () => number;
+  fetch: typeof fetch;
+}
+
+export interface ChatCall {
+  system: string | undefined;
+  prompt: string;
+  /** Fields of the body next to model and messages. */
+  body: Record<string, JSONValue>;
+}
+
+export type AttemptOutcome =
+  | { kind: "answered"; status: number; response: ChatResponse }
+  | {
+      kind: "failed";
+      status?: number;
+      message: string;
+      isRetryable: boolean;
+      /** Milliseconds that the endpoint asks to wait. */
+      retryAfter?: number;
+      /** The text of the refusal, for telling what was refused. */
+      body?: string;
+    }
+  | { kind: "interrupted" };
+
+/** Statuses that may pass by themselves. */
+const PASSING = new Set([408, 409, 425, 429]);
+const SHOWN = 300;
+
+export class Transport {
+  constructor(private readonly options: TransportOptions) {}
+
+  async attempt(call: ChatCall, signal: AbortSignal | undefined): Promise<AttemptOutcome> {
+    const { name, baseUrl, model, key, timeout } = this.options;
+    const exchange: { response?: { status: number; headers: Headers; body: string }; problem?: string } = {};
+    const attempt = new AbortController();
+    const onAbort = () => attempt.abort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      attempt.abort();
+    }, timeout);
+    const provider = createOpenAICompatible({
+      name,
+      baseURL: baseUrl,
+      ...(key === undefined ? {} : { apiKey: key }),
+      fetch: async (url, init) => {
+        const response = await this.options.fetch(url, init);
+        const body = this.redact(await boundedText(response, this.options.maxResponse));
+        exchange.response = { status: response.status, headers: response.headers, body };
+        return new Response(body, { status: response.status, headers: { "content-type": "application/json" } });
+      },
+    });
+    try {
+      if (signal?.aborted) return { kind: "interrupted" };
+      await generateText({
+        model: provider.chatModel(model),
+        ...(call.system === undefined ? {} : { system: call.system }),
+        prompt: call.prompt,
+        maxRetries: 0,
+        abortSignal: attempt.signal,
+        providerOptions: { [name]: call.body },
+      });
+    } catch (error) {
+      // What the provider makes of a response is told below from the response itself; here only that there was none.
+      if (exchange.response === undefined) exchange.problem = this.redact(reasonOf(error));
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    }
+    if (exchange.response !== undefined) return this.read(exchange.response);
+    if (signal?.aborted) return { kind: "interrupted" };
+    if (isLate) return { kind: "failed", message: `no answer within ${timeout / 1000} s`, isRetryable: true };
+    return { kind: "failed", message: exchange.problem ?? "no response", isRetryable: true };
+  }
+
+  private read({ status, headers, body }: { status: number; headers: Headers; body: string }): AttemptOutcome {
+    if (status < 200 || status > 299) {
+      const asked = retryAfter(headers, this.options.now());
+      return {
+        kind: "failed",
+        status,
+        message: `HTTP ${status}: ${shorten(messageIn(body), SHOWN)}`,
+        isRetryable: status >= 500 || PASSING.has(status),
+        ...(asked === undefined ? {} : { retryAfter: asked }),
+        body,
+      };
+    }
+    const value = parsed(body);
+    if (value === undefined)
+      return { kind: "failed", status, message: `the response is not JSON: ${shorten(body, 80)}`, isRetryable: true };
+    const response = chatResponseSchema.safeParse(value);
+    if (response.success) return { kind: "answered", status, response: response.data };
+    const hasError = typeof value === "object" && value !== null && "error" in value;
+    const message = hasError ? shorten(messageIn(body), SHOWN) : "the response is not a chat completion";
+    return { kind: "failed", status, message, isRetryable: true };
+  }
+
+  private redact(text: string): string {
+    const { key } = this.options;
+    return key === undefined ? text : text.replaceAll(key, "[key]");
+  }
+}
+
+async function boundedText(response: Response, most: number): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    // Leaving the loop cancels the stream, and with it the connection.
+    if (size > most) throw new Error(`the response is larger than ${most} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function messageIn(body: string): string {
+  const value = parsed(body) as { error?: unknown; message?: unknown } | undefined;
+  const error = value?.error as { message?: unknown } | string | undefined;
+  const message = typeof error === "string" ? error : (error?.message ?? value?.message);
+  return typeof message === "string" ? message : body.trim() === "" ? "no reason given" : body;
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The innermost reason: fetch says "fetch failed" and holds the cause. */
+function reasonOf(error: unknown): string {
+  let at = error;
+  for (let depth = 0; depth < 5 && at instanceof Error && at.cause instanceof Error; depth++) at = at.cause;
+  if (!(at instanceof Error)) return String(at);
+  const code = (at as NodeJS.ErrnoException).code;
+  return code === undefined || at.message.includes(code) ? at.message : `${at.message} (${code})`;
+}
