@@ -1,6 +1,6 @@
 /**
  * Instances for a verb: a frozen benchmark set by name, or a file (JSON lines, JSON or Parquet) in which fields that files from elsewhere
- * leave out are computed.
+ * leave out are computed, and whose fields a mapping may rename. Batches pass one after the other, so that a verb need not hold them all.
  */
 import { existsSync } from "node:fs";
 import { extname } from "node:path";
@@ -8,32 +8,45 @@ import { InputError, type InstanceBase } from "../core/index.js";
 import type { AnyFamily } from "../environments/index.js";
 import { readRows } from "../store/index.js";
 
-/** @throws {InputError} naming the row that is no instance of the family. */
-export async function loadInstanceSet(source: string, family: AnyFamily, limit?: number): Promise<InstanceBase[]> {
+/** A row of a foreign file → a record of the family, in which what it does not say is missing. @throws {InputError} */
+export type RowMapping = (row: unknown) => unknown;
+
+/** The set, or its first `limit` instances, in batches. @throws {InputError} naming the row that is no instance of the family */
+export async function* readInstanceSet(
+  source: string,
+  family: AnyFamily,
+  how: { mapping?: RowMapping | undefined; limit?: number | undefined } = {},
+): AsyncGenerator<InstanceBase[]> {
   if (family.name === "mapf-frozenlake" && extname(source) === "" && !existsSync(source)) {
     const { loadBenchmark } = await import("../environments/mapf-frozenlake/benchmark.js");
-    return loadBenchmark(source).slice(0, limit);
+    yield loadBenchmark(source).slice(0, how.limit);
+    return;
   }
-  const instances: InstanceBase[] = [];
+  let read = 0;
   for await (const rows of readRows(source)) {
-    for (const row of rows) {
-      if (instances.length === limit) return instances;
-      instances.push(completed(row, family, `${source}, line ${instances.length + 1}`));
-    }
+    const wanted = how.limit === undefined ? rows : rows.slice(0, how.limit - read);
+    if (wanted.length > 0) yield wanted.map((row) => completed(row, family, how.mapping, `${source}, row ${++read}`));
+    if (wanted.length < rows.length) return;
   }
+}
+
+/** The whole set, or its first `limit` instances. @throws {InputError} naming the row that is no instance of the family */
+export async function loadInstanceSet(source: string, family: AnyFamily, limit?: number, mapping?: RowMapping): Promise<InstanceBase[]> {
+  const instances: InstanceBase[] = [];
+  for await (const batch of readInstanceSet(source, family, { mapping, limit })) instances.push(...batch);
   return instances;
 }
 
-function completed(row: unknown, family: AnyFamily, at: string): InstanceBase {
+function completed(row: unknown, family: AnyFamily, mapping: RowMapping | undefined, at: string): InstanceBase {
   try {
-    return family.complete(row);
+    return family.complete(mapping === undefined ? row : mapping(row));
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new InputError({
       message: `${at}: ${error.message}`,
       value: error.value,
       ...(error.expected === undefined ? {} : { expected: error.expected }),
-      remedy: error.remedy ?? "correct the line",
+      remedy: error.remedy ?? "correct the row",
       cause: error,
     });
   }

@@ -41,17 +41,25 @@ export interface InfeasibleCell {
   nearest: string;
 }
 
+/** What a Set of hashes and a TextIndex have in common. */
+export type HashSet = Pick<ReadonlySet<string>, "has" | "size"> & Iterable<string>;
+
 export interface GenerateOptions {
   count: number;
   seed: Seed;
   /** Canonical hashes that must not appear (benchmark, validation, earlier stages). */
-  exclude?: ReadonlySet<string>;
+  exclude?: HashSet;
   /** Where a stratum has too few distinct instances: `refuse` says so (the default), `allow` repeats some and counts them. */
   repeats?: "refuse" | "allow";
   /** Worker threads; the result does not depend on it. Default 1. */
   workers?: number;
   signal?: AbortSignal;
   onProgress?: (done: number, total: number) => void;
+}
+
+export interface StreamedInstances<I> {
+  batches(): Iterable<I[]>;
+  manifest(): DatasetManifest;
 }
 
 export interface EnvironmentFamily<C = unknown, I extends InstanceBase = InstanceBase> {
@@ -86,6 +94,8 @@ export interface EnvironmentFamily<C = unknown, I extends InstanceBase = Instanc
 
   /** Exactly `count` instances meeting the config's quotas exactly, in an order fixed by the seed. @throws {InfeasibleError} */
   generate(config: C, options: GenerateOptions): Promise<{ instances: I[]; manifest: DatasetManifest }>;
+  /** The set of `generate`, handed out in batches and never whole in memory; the manifest is there after the last. Optional. */
+  generateStreamed?(config: C, options: GenerateOptions): Promise<StreamedInstances<I>>;
   /** A set for evaluation, balanced over the family's dimensions (strata, tags), independent of the config's ratios. */
   generateBalanced(config: C, options: GenerateOptions): Promise<{ instances: I[]; manifest: DatasetManifest }>;
 

@@ -12,5 +12,5 @@ export * from "./scorer.js";
 export * from "./set-hash.js";
 export * from "./shorten.js";
 export * from "./statistics.js";
-export * from "./threads.js";
 export * from "./text-index.js";
+export * from "./threads.js";

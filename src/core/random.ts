@@ -99,11 +99,11 @@ export class Random {
   }
 
   /** Shuffles in place (Fisher–Yates) and returns the array. */
-  shuffle<T>(items: T[]): T[] {
+  shuffle<A extends unknown[] | Uint32Array>(items: A): A {
     for (let i = items.length - 1; i > 0; i--) {
       const j = this.below(i + 1);
-      const held = items[i]!;
-      items[i] = items[j]!;
+      const held = items[i];
+      items[i] = items[j];
       items[j] = held;
     }
     return items;

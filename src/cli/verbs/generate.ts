@@ -1,9 +1,19 @@
 /** `envwright generate`: a config → instances in a file, with a manifest of what was asked and made beside it. */
-import { InfeasibleError, parseWith, Seed } from "../../core/index.js";
-import { familyByName } from "../../environments/index.js";
+import {
+  type DatasetManifest,
+  type GenerateOptions,
+  InfeasibleError,
+  type InstanceBase,
+  InterruptedError,
+  parseWith,
+  Seed,
+  type StreamedInstances,
+  TextIndex,
+} from "../../core/index.js";
+import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { requireRowFormat, writeFileAtomic, writeRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
-import { loadInstanceSet } from "../instance-sets.js";
+import { readInstanceSet } from "../instance-sets.js";
 import { readYaml } from "../recipes.js";
 import { openProgress } from "../view/progress.js";
 
@@ -42,28 +52,32 @@ export default defineVerb({
         remedy: problems.map((p) => p.nearest).join("; "),
       });
     }
-    const exclude = new Set<string>();
-    for (const source of values.exclude) for (const instance of await loadInstanceSet(source, family)) exclude.add(instance.hash);
+    const exclude = new TextIndex();
+    for (const source of values.exclude) {
+      for await (const batch of readInstanceSet(source, family)) for (const { hash } of batch) exclude.add(hash);
+    }
     const progress = openProgress({ quiet: values.quiet || (values.json && process.stderr.isTTY !== true) });
     progress.start("instances");
     const started = performance.now();
-    const made = await family
-      .generate(config, {
-        count: values.count,
-        seed: Seed.root("generate").child(values.seed),
-        exclude,
-        workers: values.workers,
-        signal,
-        onProgress: (done, total) => progress.update(done, total),
-      })
-      .finally(() => progress.close());
-    const { instances, manifest } = made;
-    await writeRows(values.out, family.instanceSchema, instances);
+    const options: GenerateOptions = {
+      count: values.count,
+      seed: Seed.root("generate").child(values.seed),
+      exclude,
+      workers: values.workers,
+      signal,
+      onProgress: (done, total) => progress.update(done, total),
+    };
+    const made = await (family.generateStreamed === undefined
+      ? wholeSet(family, config, options)
+      : family.generateStreamed(config, options)
+    ).finally(() => progress.close());
+    await writeRows(values.out, family.instanceSchema, inRow(made.batches(), signal));
+    const manifest: DatasetManifest = made.manifest();
     const beside = `${values.out}.manifest.json`;
     await writeFileAtomic(beside, `${JSON.stringify(manifest, undefined, 2)}\n`);
     if (values.json) return printJson(manifest);
     const seconds = (performance.now() - started) / 1000;
-    print(`${instances.length} instances in ${values.out} (${seconds.toFixed(1)} s), manifest in ${beside}`);
+    print(`${manifest.count} instances in ${values.out} (${seconds.toFixed(1)} s), manifest in ${beside}`);
     for (const [stratum, cell] of Object.entries(manifest.strata)) {
       const knobs = Object.entries(cell.requested).map(
         ([knob, asked]) => `${knob} ${asked.toFixed(3)} → ${(cell.realised[knob] ?? 0).toFixed(3)}`,
@@ -72,3 +86,18 @@ export default defineVerb({
     }
   },
 });
+
+async function wholeSet(family: AnyFamily, config: unknown, options: GenerateOptions): Promise<StreamedInstances<InstanceBase>> {
+  const { instances, manifest } = await family.generate(config, options);
+  return { batches: () => [instances], manifest: () => manifest };
+}
+
+/** One instance after the other, with a turn for signals between batches. */
+async function* inRow(batches: Iterable<InstanceBase[]>, signal: AbortSignal): AsyncGenerator<InstanceBase> {
+  for (const batch of batches) {
+    yield* batch;
+    await new Promise((resolve) => setImmediate(resolve));
+    if (signal.aborted)
+      throw new InterruptedError({ message: "writing was interrupted", remedy: "start it again; the same seed gives the same set" });
+  }
+}

@@ -9,7 +9,8 @@ import { decodeBoard, encodeBoard } from "./board-code.js";
 import { holeCount } from "./config.js";
 import { refusal } from "./feasibility-probe.js";
 import { fillSlots } from "./fill-slots.js";
-import { describeSet, fillOptions, type GeneratedSet } from "./generate.js";
+import { fillOptions } from "./generate.js";
+import { type GeneratedSet, StreamedSet } from "./generated-set.js";
 import { hashBoard } from "./hash.js";
 import type { Instance } from "./instance.js";
 import { type Slot, waitQuota } from "./quota.js";
@@ -105,7 +106,7 @@ export async function drawBenchmark(
   const sizes = [...new Set(slots.map(({ size }) => String(size)))];
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   const requested = () => ({ data_ratio: 1 / sizes.length, hole_ratio: mean(HOLE_RATIOS), wait_ratio: mean(WAIT_RATIOS) });
-  return describeSet(filled, { ...tally, benchmark_fewer_holes: fewer }, generation, sizes, requested);
+  return new StreamedSet(filled, { ...tally, benchmark_fewer_holes: fewer }, generation, sizes, requested).whole();
 }
 
 function benchmarkSlots(name: BenchmarkName): Slot[] {

@@ -139,7 +139,9 @@ describe("quotas", () => {
 
   it("training slots meet size, wait and agent quotas exactly", () => {
     const given = normalise(config({ "3": knobs(0.25, 0.2, 0.5), "6": knobs(0.75, 0.3, 1 / 3) }, [3, 2])).config;
-    const slots = trainingSlots(given, 120);
+    const plan = trainingSlots(given, 120);
+    const slots = Array.from({ length: plan.length }, (_, i) => plan.at(i)!);
+    expect(plan.at(120)).toBeUndefined();
     const number = (test: (slot: (typeof slots)[number]) => boolean) => slots.filter(test).length;
     expect(slots.map(({ index }) => index)).toEqual(slots.map((_, i) => i));
     expect(number(({ size }) => size === 3)).toBe(30);

@@ -4,7 +4,7 @@ import { completeInstance } from "./complete.js";
 import { configSchema, KNOBS, knobTable, type MapfConfig, normalise, randomConfig, SIZE_KEYS, sizesOf, withKnobs } from "./config.js";
 import { demonstrate } from "./demonstrate.js";
 import { infeasible, nearestFeasible } from "./feasibility.js";
-import { generateBalanced, generateTraining } from "./generate.js";
+import { generateBalanced, generateTraining, streamTraining } from "./generate.js";
 import { guideline } from "./guideline.js";
 import { type Instance, instanceSchema } from "./instance.js";
 import { compactWords, PROMPT_END, renderPrompt } from "./prompt.js";
@@ -32,6 +32,7 @@ export const mapfFrozenLake: EnvironmentFamily<MapfConfig, Instance> = {
   infeasible,
 
   generate: generateTraining,
+  generateStreamed: streamTraining,
   generateBalanced,
   reservedHashes: async () => (await import("./benchmark.js")).reservedHashes(),
 

@@ -6,6 +6,7 @@ export * from "./demonstrate.js";
 export * from "./family.js";
 export * from "./feasibility.js";
 export * from "./generate.js";
+export * from "./generated-set.js";
 export * from "./hash.js";
 export * from "./instance.js";
 export * from "./parse-prompt.js";

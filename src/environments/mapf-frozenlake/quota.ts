@@ -20,26 +20,41 @@ export interface Slot {
   budget?: number;
 }
 
+/** The slots of a set by their index, made when they are asked for; an array of slots is one. */
+export type SlotPlan = Pick<readonly Slot[], "length" | "at">;
+
 /** Slots of a training set. `config` is normalised. */
-export function trainingSlots(config: MapfConfig, count: number): Slot[] {
+export function trainingSlots(config: MapfConfig, count: number): SlotPlan {
   const sizes = sizesOf(config);
   const perSize = largestRemainder(
     count,
     sizes.map((size) => config.sizes[size]!.data_ratio),
   );
-  const agents = [...config.agents].sort((a, b) => a - b);
-  const slots: Slot[] = [];
-  sizes.forEach((name, s) => {
+  const counts = [...config.agents].sort((a, b) => a - b);
+  let end = 0;
+  const parts = sizes.map((name, s) => {
     const size = Number(name);
     const knobs = config.sizes[name]!;
     const holes = holeCount(size, knobs.hole_ratio);
-    const waits = waitQuota(perSize[s]!, knobs.wait_ratio);
-    for (let i = 0; i < perSize[s]!; i++) {
-      const index = slots.length;
-      slots.push({ index, size, agents: agents[index % agents.length]!, holes: [holes, holes], want: i < waits ? "wait" : "no-wait" });
-    }
+    const first = end;
+    end += perSize[s]!;
+    return { size, holes, first, end, waits: waitQuota(perSize[s]!, knobs.wait_ratio) };
   });
-  return slots;
+  return {
+    length: count,
+    at(index) {
+      const part = parts.find((p) => index < p.end);
+      if (index < 0 || part === undefined) return undefined;
+      const { size, holes, first, waits } = part;
+      return {
+        index,
+        size,
+        agents: counts[index % counts.length]!,
+        holes: [holes, holes],
+        want: index - first < waits ? "wait" : "no-wait",
+      };
+    },
+  };
 }
 
 /** Wait-required instances among `count`; a tie goes to the boards without a wait. */

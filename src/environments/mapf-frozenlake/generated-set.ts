@@ -1,0 +1,139 @@
+/**
+ * A filled plan as a set: the order, the ids and the manifest. Instances are made from their packed records one batch after the other; the
+ * manifest counts while they pass, so it is there once all have passed. Refuses to say anything before that.
+ */
+import { createHash, type Hash } from "node:crypto";
+import { canonicalJson, type DatasetManifest, type GenerateOptions, SCHEMA_VERSION, type Seed } from "../../core/index.js";
+import type { Tally } from "./fill-slot.js";
+import { roundSeed } from "./fill-slots.js";
+import type { FilledSlots } from "./filled-slots.js";
+import { hashCells } from "./hash.js";
+import type { Cell, Instance } from "./instance.js";
+
+export interface GeneratedSet {
+  instances: Instance[];
+  manifest: DatasetManifest;
+}
+
+/** Sums over the instances of a size. */
+interface Sums {
+  count: number;
+  holes: number;
+  waits: number;
+  conflicts: number;
+  agents: number;
+  distance: number;
+}
+
+export class StreamedSet {
+  readonly count: number;
+  private readonly order: Uint32Array;
+  /** Path of each round's streams, as it is met. */
+  private readonly rounds = new Map<number, string>();
+  private done: { digest: Hash; sums: Map<number, Sums> } | undefined;
+
+  /** @param requested gives the knobs of a size as they were asked for */
+  constructor(
+    private readonly filled: FilledSlots,
+    private readonly tally: Tally,
+    private readonly options: GenerateOptions,
+    private readonly sizes: readonly string[],
+    private readonly requested: (size: string) => Record<string, number>,
+  ) {
+    this.count = filled.length;
+    this.order = Uint32Array.from({ length: filled.length }, (_, i) => i);
+    options.seed.child("order").at(0).shuffle(this.order);
+  }
+
+  /** All instances in their order; `size` of them at most at once. */
+  *batches(size = 1024): Generator<Instance[]> {
+    const digest = createHash("sha256");
+    const sums = new Map<number, Sums>();
+    for (let first = 0; first < this.count; first += size) {
+      const batch = Array.from({ length: Math.min(size, this.count - first) }, (_, i) => this.instance(first + i));
+      for (const instance of batch) {
+        digest.update(`${canonicalJson(instance)}\n`);
+        addTo(sums, instance);
+      }
+      yield batch;
+    }
+    this.done = { digest, sums };
+  }
+
+  whole(): GeneratedSet {
+    const instances = [...this.batches()].flat();
+    return { instances, manifest: this.manifest() };
+  }
+
+  /** @throws {RangeError} before `batches` has come to its end */
+  manifest(): DatasetManifest {
+    if (this.done === undefined) throw new RangeError("the manifest of a set counts its instances: read them first");
+    const { digest, sums } = this.done;
+    const strata: DatasetManifest["strata"] = {};
+    for (const size of this.sizes) {
+      const own = sums.get(Number(size));
+      strata[size] = { count: own?.count ?? 0, requested: this.requested(size), realised: realised(own, Number(size), this.count) };
+    }
+    return {
+      schema_version: SCHEMA_VERSION,
+      family: "mapf-frozenlake",
+      count: this.count,
+      seed: this.options.seed.path,
+      sha256: digest.copy().digest("hex"),
+      strata,
+      sampling: this.tally,
+      excluded_hashes: this.options.exclude?.size ?? 0,
+    };
+  }
+
+  private instance(position: number): Instance {
+    const { index, size, round, filling } = this.filled.at(this.order[position]!);
+    const cell = (id: number): Cell => [Math.floor(id / size), id % size];
+    const { holes, starts, goals, sum_of_costs, makespan, sum_of_shortest } = filling;
+    return {
+      id: `${this.options.seed.path}:${position}`,
+      size,
+      holes: holes.map(cell),
+      agents: starts.map((start, a) => ({ start: cell(start), goal: cell(goals[a]!) })),
+      optimum: { sum_of_costs, makespan, sum_of_shortest },
+      conflict: sum_of_costs > sum_of_shortest,
+      wait_required: filling.wait_required,
+      seed: `${this.pathOf(this.options.seed, round)}@${index}`,
+      hash: hashCells(size, holes, holes.length, starts, goals, starts.length),
+    };
+  }
+
+  private pathOf(seed: Seed, round: number): string {
+    const known = this.rounds.get(round);
+    if (known !== undefined) return known;
+    const { path } = roundSeed(seed, round);
+    this.rounds.set(round, path);
+    return path;
+  }
+}
+
+function addTo(all: Map<number, Sums>, { size, holes, wait_required, conflict, agents, optimum }: Instance): void {
+  const sums = all.get(size) ?? { count: 0, holes: 0, waits: 0, conflicts: 0, agents: 0, distance: 0 };
+  all.set(size, sums);
+  sums.count++;
+  sums.holes += holes.length;
+  sums.waits += Number(wait_required);
+  sums.conflicts += Number(conflict);
+  sums.agents += agents.length;
+  sums.distance += optimum.sum_of_shortest / agents.length;
+}
+
+/** The knobs as they came out, and what else describes the boards: conflict share, mean agents, mean shortest distance of an agent. */
+function realised(own: Sums | undefined, size: number, total: number): Record<string, number> {
+  if (own === undefined) return { data_ratio: 0 };
+  const { count, holes, waits, conflicts, agents, distance } = own;
+  return {
+    data_ratio: count / total,
+    // All of one size, so this is the mean of the boards' ratios, without its rounding.
+    hole_ratio: holes / count / size ** 2,
+    wait_ratio: waits / count,
+    conflict_ratio: conflicts / count,
+    agents: agents / count,
+    distance: distance / count,
+  };
+}
