@@ -1,7 +1,8 @@
 /**
  * The results that the paper's project page publishes, as data: arXiv 2606.17682, results tables (acc. = valid rate in %, opt. = optimal
  * rate in %). Each cell but one is a multiple of 1/150, so about 150 instances a cell; no intervals are published, and the instances
- * are others than this project's, so a row of these stands beside ours for orientation and is never tested against it.
+ * are others than this project's, so a row of these stands beside ours for orientation and is never tested against it. Two totals are not the mean of
+ * their sizes in the source (4 agents, Gemini-3.1-Pro acc.; 5 agents, Kimi-K2.5 acc.) and stand here as published.
  */
 
 export const PUBLISHED_SOURCE = "arXiv 2606.17682, results tables; other instances, no intervals published";
