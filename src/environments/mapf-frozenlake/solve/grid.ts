@@ -35,7 +35,10 @@ export class Grid {
   neighbours: Uint8Array = tables[1]!;
   readonly starts = new Int32Array(MAX_AGENTS);
   readonly goals = new Int32Array(MAX_AGENTS);
-  /** distances[agent·STRIDE + cell]: steps to the agent's goal on an otherwise empty board. */
+  /**
+   * distances[agent·STRIDE + cell]: steps to the agent's goal on an otherwise empty board. After `load` cells that are not nearer to the
+   * goal than the start is may still be missing (UNREACHABLE) until `completeDistances`.
+   */
   readonly distances = new Uint8Array(AGENT_TABLE).fill(BLOCKED);
   /** The agent's distance from its start to its goal. */
   readonly shortest = new Int32Array(MAX_AGENTS);
@@ -45,7 +48,10 @@ export class Grid {
   waitForbidden = false;
 
   private readonly free = new Uint8Array(STRIDE);
-  private readonly queue = new Uint8Array(STRIDE);
+  // The breadth-first search of each agent stops at its start and goes on when more is asked for.
+  private readonly queue = new Uint8Array(AGENT_TABLE);
+  private readonly queueNext = new Int32Array(MAX_AGENTS);
+  private readonly queueEnd = new Int32Array(MAX_AGENTS);
   private readonly options = new Int32Array(AGENT_TABLE * OPTIONS);
   private readonly optionEnds = new Int32Array(AGENT_TABLE);
   private readonly optionStamps = new Int32Array(AGENT_TABLE);
@@ -71,7 +77,8 @@ export class Grid {
       const start = starts[agent]!;
       this.starts[agent] = start;
       this.goals[agent] = goals[agent]!;
-      this.findDistances(agent, goals[agent]!);
+      this.beginDistances(agent, goals[agent]!);
+      this.findDistances(agent, start);
       const d = this.distances[agent * STRIDE + start]!;
       if (d >= UNREACHABLE) return false;
       this.shortest[agent] = d;
@@ -92,22 +99,42 @@ export class Grid {
     this.stamp++;
   }
 
-  private findDistances(agent: number, goal: number): void {
+  /** Completes the distances, which reach no farther than the agents' starts at first. */
+  completeDistances(): void {
+    for (let agent = 0; agent < this.count; agent++) this.findDistances(agent, OFF_GRID);
+  }
+
+  private beginDistances(agent: number, goal: number): void {
+    const base = agent * STRIDE;
+    this.distances.set(this.free, base);
+    this.distances[base + goal] = 0;
+    this.queue[base] = goal;
+    this.queueNext[agent] = base;
+    this.queueEnd[agent] = base + 1;
+  }
+
+  /** Goes on until the cell `last` has been looked at, or to the end. */
+  private findDistances(agent: number, last: number): void {
     const { distances, queue, neighbours } = this;
     const base = agent * STRIDE;
-    distances.set(this.free, base);
-    distances[base + goal] = 0;
-    queue[0] = goal;
-    for (let next = 0, end = 1; next < end; next++) {
-      const cell = queue[next]!;
-      const d = distances[base + cell]! + 1;
-      for (let direction = cell * 4; direction < cell * 4 + 4; direction++) {
-        const beside = neighbours[direction]!;
-        if (distances[base + beside] !== UNREACHABLE) continue;
-        distances[base + beside] = d;
-        queue[end++] = beside;
+    let next = this.queueNext[agent]!;
+    let end = this.queueEnd[agent]!;
+    if (distances[base + last]! >= UNREACHABLE) {
+      while (next < end) {
+        const cell = queue[next++]!;
+        const d = distances[base + cell]! + 1;
+        const around = cell * 4;
+        for (let direction = around; direction < around + 4; direction++) {
+          const beside = neighbours[direction]!;
+          if (distances[base + beside] !== UNREACHABLE) continue;
+          distances[base + beside] = d;
+          queue[end++] = beside;
+        }
+        if (distances[base + last] !== UNREACHABLE && last !== OFF_GRID) break;
       }
     }
+    this.queueNext[agent] = next;
+    this.queueEnd[agent] = end;
   }
 
   /** Least cost still to pay from a code. On the goal and not committed: leave and come back. */

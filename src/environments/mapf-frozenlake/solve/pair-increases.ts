@@ -6,7 +6,7 @@
  * a pair of positions (δ above b, δ at most b) is kept until the next board, for all searches of that board.
  */
 import { MAX_AGENTS } from "../instance.js";
-import { DONE, type Grid, STRIDE } from "./grid.js";
+import { DONE, type Grid, OFF_GRID, STRIDE } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
 
 /** Larger increases are reported as MAX_INCREASE, still a lower bound. */
@@ -60,8 +60,11 @@ export class PairIncreases {
     }
     if (this.isReady[pair] === 0) {
       this.isReady[pair] = 1;
-      low.fill(0);
-      high.fill(255);
+      const { cells } = this.grid;
+      low.fill(0, 0, cells * STRIDE);
+      low.fill(0, DONE * STRIDE, OFF_GRID * STRIDE);
+      high.fill(255, 0, cells * STRIDE);
+      high.fill(255, DONE * STRIDE, OFF_GRID * STRIDE);
     }
     this.lowOf = low;
     this.highOf = high;

@@ -13,6 +13,8 @@ import { BudgetExhausted, NodeBudget } from "./node-budget.js";
 import { PairIncreases } from "./pair-increases.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
 import { PrioritisedPlanner } from "./prioritised.js";
+import { Reachability } from "./reachability.js";
+import { TupleIncreases } from "./tuple-increases.js";
 
 /** Search nodes a board may cost unless the caller says otherwise. */
 export const DEFAULT_BUDGET = 20_000_000;
@@ -53,6 +55,8 @@ export class Solver {
   private readonly pairs = new PairIncreases(this.grid, this.budget);
   private readonly joint = new JointSearch(this.grid, this.pairs, this.budget);
   private readonly together = new MakespanSearch(this.grid, this.budget);
+  private readonly reachability = new Reachability(this.grid, this.budget);
+  private readonly tuples = new TupleIncreases(this.grid, this.pairs, this.budget);
   private readonly sumPlan = new KeptPlan();
   private readonly spanPlan = new KeptPlan();
 
@@ -114,7 +118,12 @@ export class Solver {
 
   /** The least sum of costs above SIC; −1: unsolvable. Leaves its plan in `sumPlan`. */
   private leastExtra(): number {
+    this.orderByDistance();
+    if (this.everyoneOnTime()) return 0;
+    this.grid.completeDistances();
+    if (this.reachability.isCheap && this.reachability.isSolvable() === false) return -1;
     this.pairs.reset();
+    this.tuples.reset();
     const extra = this.closeGap(0, this.stopAboveSic ? 1 : UNBOUNDED);
     if (this.stopAboveSic && extra > 0) throw new AboveShortest();
     return extra === UNBOUNDED ? -1 : extra;
@@ -126,6 +135,7 @@ export class Solver {
     if (!this.sumPlan.hasWait()) return false;
     this.grid.forbidWaits(true);
     this.pairs.reset();
+    this.tuples.reset();
     return this.closeGap(extra, extra + 1) > extra;
   }
 
@@ -138,10 +148,20 @@ export class Solver {
     this.orderByDistance();
     upper = this.prioritise(0, 0, lower, upper, ORDERS);
     if (upper <= lower) return upper;
+    if (upper === UNBOUNDED && !this.reachability.isCheap && this.reachability.isSolvable() === false) return upper;
     const fromPairs = this.boundFromPairs(upper);
     if (fromPairs > lower) lower = fromPairs;
     if (upper <= lower) return upper;
     return this.growSet(lower, upper);
+  }
+
+  /** Whether the first order of agents already gives a plan without delays; leaves it in `sumPlan`. */
+  private everyoneOnTime(): boolean {
+    const { grid, order, planner } = this;
+    planner.clear();
+    for (let a = 0; a < grid.count; a++) if (!planner.planOnTime(order[a]!)) return false;
+    this.sumPlan.copy(planner, grid.count);
+    return true;
   }
 
   private orderByDistance(): void {

@@ -1,0 +1,279 @@
+/**
+ * The least extra cost of any set of agents together, above their individual shortest costs, from any joint position: what pair-increases.ts
+ * gives for two, for three and more. Found on demand by depth-first search with memory, asked as "do these agents finish with at most b
+ * extra?" (iterative deepening with a transposition table; Korf 1985, Reinefeld and Marsland 1994).
+ *
+ * Before a joint move is put together, every two options of two agents are checked against the exact increase of the pair, and options that
+ * no option of some other agent goes with are dropped: what is enumerated afterwards is almost only what the pairs allow. A joint move is
+ * then checked against the smallest cover of its pairs' increases and against the increases of its triples.
+ *
+ * What is learnt is kept until the next board, for all sets and all bounds. It decides nothing about solvability: it is asked only within
+ * a bound or about boards known to be solvable.
+ */
+import { MAX_AGENTS } from "../instance.js";
+import { smallestCover } from "./cover.js";
+import { DONE, type Grid } from "./grid.js";
+import type { NodeBudget } from "./node-budget.js";
+import type { PairIncreases } from "./pair-increases.js";
+import { TupleMemory } from "./tuple-memory.js";
+
+/** Options of one agent in one step: five moves, and the goal once as an arrival and once as a cell on the way. */
+const OPTIONS = 6;
+/** One pair of agents in a frame: for each option of the first the mask of options of the second, then the increases. */
+const PAIR = OPTIONS + OPTIONS * OPTIONS;
+const PAIRS = (MAX_AGENTS * (MAX_AGENTS - 1)) / 2;
+/** Layout of a frame: options and their number per agent, pairs, allowed masks per depth of the enumeration, chosen options. */
+const AT_COUNT = MAX_AGENTS * OPTIONS;
+const AT_PAIRS = AT_COUNT + MAX_AGENTS;
+const AT_MASKS = AT_PAIRS + PAIRS * PAIR;
+const AT_CHOSEN = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
+const AT_CODES = AT_CHOSEN + MAX_AGENTS;
+const FRAME = AT_CODES + MAX_AGENTS;
+/** Deeper than any plan within a sensible bound; nested searches share it. */
+const FRAMES_AT_FIRST = 64;
+
+export class TupleIncreases {
+  private readonly memory = new TupleMemory();
+  private frames = new Int32Array(FRAME * FRAMES_AT_FIRST);
+  private depth = 0;
+  private readonly delta = new Int32Array(MAX_AGENTS * MAX_AGENTS);
+  /** Joint codes of the solution found last, last position first; MAX_AGENTS numbers each. */
+  private readonly trail: number[] = [];
+  private recordedSize = 0;
+  withTriples = true;
+  private readonly nesting = 0;
+  private readonly triples = [{ agents: [0, 0, 0], codes: new Int32Array(MAX_AGENTS) }];
+  private readonly rootCode = new Int32Array(MAX_AGENTS);
+
+  constructor(
+    private readonly grid: Grid,
+    private readonly pairs: PairIncreases,
+    private readonly budget: NodeBudget,
+  ) {}
+
+  /** Forgets everything: for another board, or for other moves (waits forbidden). */
+  reset(): void {
+    this.memory.reset();
+  }
+
+  /**
+   * Whether the agents of the ascending list finish from their starts with at most `slack` extra. With `keepsPath` their paths can be asked for.
+   * @throws {BudgetExhausted}
+   */
+  fitsFromStart(agents: readonly number[], slack: number, keepsPath: boolean): boolean {
+    this.trail.length = 0;
+    this.depth = 0;
+    this.recordedSize = keepsPath ? agents.length : 0;
+    return this.tryRoots(agents, 0, slack);
+  }
+
+  /** The path of the a-th agent of the set in the solution found last, up to its final arrival. */
+  path(a: number, agent: number): number[] {
+    const path: number[] = [];
+    for (let at = this.trail.length - MAX_AGENTS; at >= 0; at -= MAX_AGENTS) {
+      const code = this.trail[at + a]!;
+      path.push(this.grid.cellOf(agent, code));
+      if (code === DONE) break;
+    }
+    return path;
+  }
+
+  /** An agent that starts on its goal may have arrived already, or may still have to leave and come back (2 extra). */
+  private tryRoots(agents: readonly number[], a: number, slack: number): boolean {
+    if (slack < 0) return false;
+    if (a === agents.length) {
+      const { rootCode, delta } = this;
+      for (let i = 0; i < a; i++) {
+        for (let j = i + 1; j < a; j++) {
+          delta[i * MAX_AGENTS + j] = this.pairs.increase(agents[i]!, agents[j]!, rootCode[i]!, rootCode[j]!, slack);
+        }
+      }
+      if (smallestCover(delta, a) > slack) return false;
+      return this.fits(agents, rootCode, 0, slack);
+    }
+    const agent = agents[a]!;
+    const start = this.grid.starts[agent]!;
+    if (start === this.grid.goals[agent]) {
+      this.rootCode[a] = DONE;
+      if (this.tryRoots(agents, a + 1, slack)) return true;
+      slack -= 2;
+    }
+    this.rootCode[a] = start;
+    return this.tryRoots(agents, a + 1, slack);
+  }
+
+  /** Whether the agents finish from the codes at `codes[at…]` with at most `slack` extra. */
+  private fits(agents: readonly number[], codes: Int32Array, at: number, slack: number): boolean {
+    const size = agents.length;
+    let low = 0;
+    let high = 0;
+    let set = 0;
+    let isGoal = true;
+    for (let a = 0; a < size; a++) {
+      const code = codes[at + a]!;
+      if (code !== DONE) isGoal = false;
+      set |= 1 << agents[a]!;
+      if (a < 4) low |= code << (7 * a);
+      else high |= code << (7 * (a - 4));
+    }
+    if (isGoal) {
+      this.record(codes, at, size);
+      return true;
+    }
+    low |= set << 28;
+    high |= (set >> 4) << 28;
+    const { memory } = this;
+    const entry = memory.find(low, high);
+    if (entry >= 0) {
+      if (slack < memory.least[entry]!) return false;
+      if (slack >= memory.most[entry]! && size !== this.recordedSize) return true;
+    }
+    this.budget.spend(1);
+    const frame = this.depth++ * FRAME;
+    if (frame + FRAME > this.frames.length) this.grow();
+    const found = this.fillFrame(agents, codes, at, frame, slack) && this.extend(agents, frame, 0, slack);
+    this.depth--;
+    if (found) {
+      this.record(codes, at, size);
+      memory.setMost(low, high, slack);
+    } else memory.setLeast(low, high, slack + 1);
+    return found;
+  }
+
+  private record(codes: Int32Array, at: number, size: number): void {
+    if (size !== this.recordedSize) return;
+    for (let a = 0; a < MAX_AGENTS; a++) this.trail.push(codes[at + a]!);
+  }
+
+  /** Lists options and what every two of them allow; false when some agent has none left. */
+  private fillFrame(agents: readonly number[], codes: Int32Array, at: number, frame: number, slack: number): boolean {
+    const { grid, pairs } = this;
+    const frames = this.frames;
+    const size = agents.length;
+    const masks = frame + AT_MASKS;
+    for (let a = 0; a < size; a++) {
+      const agent = agents[a]!;
+      const code = codes[at + a]!;
+      const first = grid.firstOption(agent, code);
+      const count = grid.optionEnd(agent, code, slack) - first;
+      if (count === 0) return false;
+      for (let u = 0; u < count; u++) frames[frame + a * OPTIONS + u] = grid.option(first + u);
+      frames[frame + AT_COUNT + a] = count;
+      frames[masks + a] = (1 << count) - 1;
+    }
+    for (let b = 1; b < size; b++) {
+      const cellB = grid.cellOf(agents[b]!, codes[at + b]!);
+      const countB = frames[frame + AT_COUNT + b]!;
+      for (let a = 0; a < b; a++) {
+        const cellA = grid.cellOf(agents[a]!, codes[at + a]!);
+        const countA = frames[frame + AT_COUNT + a]!;
+        const pair = frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR;
+        const alive = frames[masks + b]!;
+        let usedA = 0;
+        let usedB = 0;
+        for (let u = 0; u < countA; u++) {
+          if (((frames[masks + a]! >> u) & 1) === 0) {
+            frames[pair + u] = 0;
+            continue;
+          }
+          const moveA = frames[frame + a * OPTIONS + u]!;
+          const nextA = (moveA >> 2) & 127;
+          const left = slack - (moveA & 3);
+          let mask = 0;
+          for (let v = 0; v < countB; v++) {
+            if (((alive >> v) & 1) === 0) continue;
+            const moveB = frames[frame + b * OPTIONS + v]!;
+            const rest = left - (moveB & 3);
+            if (rest < 0) break;
+            const nextB = (moveB >> 2) & 127;
+            if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
+            const d = pairs.increase(agents[a]!, agents[b]!, moveA >> 9, moveB >> 9, rest);
+            if (d > rest) continue;
+            mask |= 1 << v;
+            frames[pair + OPTIONS + u * OPTIONS + v] = d;
+          }
+          frames[pair + u] = mask;
+          usedB |= mask;
+          if (mask !== 0) usedA |= 1 << u;
+        }
+        if (usedA === 0) return false;
+        frames[masks + a] = usedA;
+        frames[masks + b] = usedB;
+      }
+    }
+    return true;
+  }
+
+  /** Chooses an option for agent a and those after it; `slack` is what those before have left. */
+  private extend(agents: readonly number[], frame: number, a: number, slack: number): boolean {
+    const size = agents.length;
+    if (a === size) return this.enter(agents, frame, slack);
+    const masks = frame + AT_MASKS + a * MAX_AGENTS;
+    for (let mask = this.frames[masks + a]!; mask !== 0; mask &= mask - 1) {
+      const frames = this.frames;
+      const u = 31 - Math.clz32(mask & -mask);
+      const left = slack - (frames[frame + a * OPTIONS + u]! & 3);
+      if (left < 0) return false; // options come by what they add
+      let isPossible = true;
+      for (let b = a + 1; b < size; b++) {
+        const allowed = frames[masks + b]! & frames[frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR + u]!;
+        if (allowed === 0) {
+          isPossible = false;
+          break;
+        }
+        frames[masks + MAX_AGENTS + b] = allowed;
+      }
+      if (!isPossible) continue;
+      frames[frame + AT_CHOSEN + a] = u;
+      if (this.extend(agents, frame, a + 1, left)) return true;
+    }
+    return false;
+  }
+
+  /** The joint move chosen in the frame: whether it may be possible by its cover and its triples, and then whether it is. */
+  private enter(agents: readonly number[], frame: number, slack: number): boolean {
+    const { frames, delta } = this;
+    const size = agents.length;
+    let most = 0;
+    for (let b = 1; b < size; b++) {
+      const v = frames[frame + AT_CHOSEN + b]!;
+      for (let a = 0; a < b; a++) {
+        const u = frames[frame + AT_CHOSEN + a]!;
+        const d = frames[frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR + OPTIONS + u * OPTIONS + v]!;
+        delta[a * MAX_AGENTS + b] = d;
+        most += d;
+      }
+    }
+    if (most > slack && smallestCover(delta, size) > slack) return false;
+    const codes = frame + AT_CODES;
+    for (let a = 0; a < size; a++) frames[codes + a] = frames[frame + a * OPTIONS + frames[frame + AT_CHOSEN + a]!]! >> 9;
+    if (size > 3 && this.withTriples && !this.triplesFit(agents, frames, codes, slack)) return false;
+    return this.fits(agents, frames, codes, slack);
+  }
+
+  private triplesFit(agents: readonly number[], codes: Int32Array, at: number, slack: number): boolean {
+    const size = agents.length;
+    const triple = this.triples[this.nesting]!;
+    const { agents: of, codes: its } = triple;
+    for (let a = 0; a < size; a++) {
+      of[0] = agents[a]!;
+      its[0] = codes[at + a]!;
+      for (let b = a + 1; b < size; b++) {
+        of[1] = agents[b]!;
+        its[1] = codes[at + b]!;
+        for (let c = b + 1; c < size; c++) {
+          of[2] = agents[c]!;
+          its[2] = codes[at + c]!;
+          if (!this.fits(of, its, 0, slack)) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  private grow(): void {
+    const larger = new Int32Array(this.frames.length * 2);
+    larger.set(this.frames);
+    this.frames = larger;
+  }
+}
