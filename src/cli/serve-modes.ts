@@ -26,4 +26,10 @@ export const SERVE_MODES: readonly ServeMode[] = [
     address: (url) => `OpenAI-compatible endpoint: ${url}/v1`,
     open: async (request) => (await import("./serve-openai.js")).openOpenAi(request),
   },
+  {
+    flag: "reward",
+    description: "Verdicts and rewards in batches, for trainers elsewhere",
+    address: (url) => `reward service: POST ${url}/v1/score, metrics at ${url}/metrics`,
+    open: async (request) => (await import("./serve-reward.js")).openReward(request),
+  },
 ];

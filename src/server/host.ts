@@ -18,6 +18,8 @@ export interface ServedPart {
   routes: Hono;
   /** Takes a WebSocket upgrade and returns true, or leaves it to another part. The token has been checked. */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  /** Largest body that it needs, in bytes, where that is more than the host's default. */
+  maxBody?: number;
   /** Called once, after the last request has been answered. */
   close(): Promise<void>;
 }
@@ -33,6 +35,8 @@ export interface HostOptions {
   maxBody?: number;
   /** How long open requests may take when the server is closed, in milliseconds. */
   grace?: number;
+  /** How long a client may take to send the headers and the whole of a request, in milliseconds; then 408. */
+  timeouts?: { headers: number; request: number };
 }
 
 export interface Host {
@@ -43,6 +47,7 @@ export interface Host {
 }
 
 const DEFAULT_BODY = 4 * 1024 * 1024;
+const DEFAULT_TIMEOUTS = { headers: 15_000, request: 60_000 };
 
 /** @throws {InputError} when the address cannot be used. */
 export async function startHost(options: HostOptions): Promise<Host> {
@@ -55,7 +60,7 @@ export async function startHost(options: HostOptions): Promise<Host> {
     }
     return next();
   });
-  const maxSize = options.maxBody ?? DEFAULT_BODY;
+  const maxSize = options.maxBody ?? Math.max(DEFAULT_BODY, ...parts.map((part) => part.maxBody ?? 0));
   app.use(
     bodyLimit({
       maxSize,
@@ -65,7 +70,9 @@ export async function startHost(options: HostOptions): Promise<Host> {
   for (const part of parts) app.route("/", part.routes);
   app.notFound((c) => c.json({ error: { message: `there is no ${c.req.method} ${c.req.path}`, type: "invalid_request_error" } }, 404));
   app.onError((_error, c) => c.json({ error: { message: "the server failed", type: "server_error" } }, 500));
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const { headers, request } = options.timeouts ?? DEFAULT_TIMEOUTS;
+  const serverOptions = { headersTimeout: headers, requestTimeout: request, connectionsCheckingInterval: Math.min(1000, headers) };
+  const server = createAdaptorServer({ fetch: app.fetch, serverOptions }) as Server;
   server.on("upgrade", (request, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
     if (!isAllowed(request.headers.authorization, token)) return socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
@@ -107,8 +114,11 @@ function listen(server: Server, { host, port }: HostOptions): Promise<void> {
 function end(server: Server, grace: number): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => server.closeAllConnections(), grace);
+    // A connection that is kept alive falls idle only once its last answer is out.
+    const idle = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
       clearTimeout(late);
+      clearInterval(idle);
       resolve();
     });
     server.closeIdleConnections();

@@ -1,0 +1,111 @@
+/**
+ * The reward service: POST /v1/score judges a batch with the loop's verifier and reward; GET /metrics is for Prometheus; /health is the
+ * host's. What cannot be judged is an error, of the request or of its item, and never a score of zero.
+ *
+ * With `stepSize` the service moves the adaptive weight as the loop's scorer does: once per training step, that is, after that many
+ * judged completions. Requests that carry `ema_valid` are judged under theirs and move nothing.
+ */
+import { Hono } from "hono";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { ServedPart } from "../host.js";
+import type { JudgeDefaults, ScoredItem } from "./judge.js";
+import { JudgePool, OverloadedError } from "./judge-pool.js";
+
+export interface RewardOptionsOfService extends JudgeDefaults {
+  threads: number;
+  /** Judged completions that make one training step; 0: the weight stays. */
+  stepSize?: number;
+  /** Moving average of the valid rate to begin with. */
+  emaValid?: number;
+  /** Called with every judged batch, in the order of the answers. */
+  onScored?: (items: ScoredItem[]) => void;
+}
+
+/** Largest batch in bytes: 4,096 items of 16 KiB. */
+export const MAX_REWARD_BODY = 64 * 1024 * 1024;
+
+export interface RewardPart extends ServedPart {
+  emaValid(): number;
+}
+
+export function rewardPart(options: RewardOptionsOfService): RewardPart {
+  const { family, rendering, objective, reward, threads, stepSize = 0, onScored } = options;
+  const pool = new JudgePool(threads, { family, rendering, objective, reward });
+  const metrics = serviceMetrics(() => pool.waiting);
+  const weight = new StepWeight(options.emaValid ?? 0, stepSize, reward?.ema_decay ?? 0.98);
+  const routes = new Hono();
+
+  routes.post("/v1/score", async (c) => {
+    const started = performance.now();
+    const answer = (status: 200 | 400 | 500 | 503, body: string | Uint8Array<ArrayBuffer>) => {
+      metrics.requests.inc({ status });
+      metrics.seconds.observe((performance.now() - started) / 1000);
+      return c.body(body, status, { "content-type": "application/json", ...(status === 503 ? { "retry-after": "1" } : {}) });
+    };
+    try {
+      const reply = await pool.judge(await c.req.arrayBuffer(), weight.emaValid, stepSize > 0 || onScored !== undefined);
+      for (const [code, count] of Object.entries(reply.codes)) metrics.items.inc({ code }, count);
+      weight.add(reply.scored);
+      onScored?.(reply.scored);
+      return answer(reply.status, reply.body);
+    } catch (error) {
+      const { message } = error as Error;
+      return answer(error instanceof OverloadedError ? 503 : 500, JSON.stringify({ error: { message, type: "server_error" } }));
+    }
+  });
+
+  routes.get("/metrics", async (c) => c.body(await metrics.registry.metrics(), 200, { "content-type": metrics.registry.contentType }));
+
+  return { name: "reward", routes, maxBody: MAX_REWARD_BODY, close: () => pool.close(), emaValid: () => weight.emaValid };
+}
+
+/** The moving average behind the accuracy weight: as FamilyScorer moves it, once per `stepSize` completions. */
+class StepWeight {
+  private judged = 0;
+  private valid = 0;
+
+  constructor(
+    public emaValid: number,
+    private readonly stepSize: number,
+    private readonly decay: number,
+  ) {}
+
+  add(items: readonly ScoredItem[]): void {
+    if (this.stepSize === 0) return;
+    for (const { verdict } of items) {
+      this.judged++;
+      if (verdict.ok) this.valid++;
+      if (this.judged < this.stepSize) continue;
+      this.emaValid = this.decay * this.emaValid + (1 - this.decay) * (this.valid / this.judged);
+      this.judged = 0;
+      this.valid = 0;
+    }
+  }
+}
+
+function serviceMetrics(waiting: () => number) {
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Counter({ name: "envwright_reward_requests_total", help: "Answered batches", labelNames: ["status"], registers });
+  const items = new Counter({
+    name: "envwright_reward_items_total",
+    help: "Items by verdict code, or by error code where not judged",
+    labelNames: ["code"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "envwright_reward_request_seconds",
+    help: "Time from a batch's arrival to its answer",
+    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
+    registers,
+  });
+  new Gauge({
+    name: "envwright_reward_waiting_batches",
+    help: "Batches that are being judged or wait for it",
+    registers,
+    collect() {
+      this.set(waiting());
+    },
+  });
+  return { registry, requests, items, seconds };
+}

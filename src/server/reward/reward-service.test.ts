@@ -1,0 +1,263 @@
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { rewardOptionsSchema, Seed } from "../../core/index.js";
+import { mapfFrozenLake as family, type Instance } from "../../environments/mapf-frozenlake/index.js";
+import { FamilyScorer } from "../../rewards/index.js";
+import { type RewardService, type ScoredItem, type ScoreResult, serveReward } from "./index.js";
+
+const config = family.configSchema.parse({
+  agents: [2, 3],
+  objective: "makespan",
+  sizes: { "4": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0.3 }, "5": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0.3 } },
+});
+const options = { family: family.name, rendering: "compact", objective: "makespan", threads: 1 } as const;
+let instances: Instance[] = [];
+let service: RewardService;
+
+beforeAll(async () => {
+  ({ instances } = await family.generate(config, { count: 24, seed: Seed.root("reward-service") }));
+  service = await serveReward(options);
+});
+afterAll(() => service.close());
+
+const post = (url: string, body: string, headers: Record<string, string> = {}) =>
+  fetch(`${url}/v1/score`, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
+const ask = async (body: unknown, url = service.url): Promise<ScoreResult[]> => {
+  const response = await post(url, JSON.stringify(body));
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { results: ScoreResult[] }).results;
+};
+const gold = (instance: Instance) => family.demonstrate(instance, "makespan", "compact");
+
+describe("scores", () => {
+  test("are those of the loop's own scorer, for right, wrong, unreadable and truncated answers", async () => {
+    const reward = rewardOptionsSchema.parse({ gate: "valid", length_min: 4, length_max: 60 });
+    const scorer = new FamilyScorer(family, { objective: "makespan", rendering: "compact", reward, scale: "group" });
+    scorer.load({ ema_valid: 0.37 });
+    const items = instances.flatMap((instance, i) => [
+      { id: `${i}a`, instance, completion: gold(instance), tokens: 20 },
+      { id: `${i}b`, instance: JSON.stringify(instance), completion: gold(instances[(i + 1) % instances.length]!), tokens: 30 },
+      { id: `${i}c`, instance, completion: "no plan", tokens: 3 },
+      { id: `${i}d`, instance, completion: gold(instance), tokens: 20, finish_reason: "length" },
+    ]);
+    const results = await ask({ reward, ema_valid: 0.37, items });
+    expect(results.map((r) => r.id)).toEqual(items.map((item) => item.id));
+    instances.forEach((instance, i) => {
+      const expected = scorer.scoreGroup(
+        instance,
+        items.slice(4 * i, 4 * i + 4).map((item) => ({
+          text: item.completion,
+          tokens: item.tokens,
+          finishReason: (item as { finish_reason?: "length" }).finish_reason ?? "stop",
+        })),
+      );
+      expected.completions.forEach(({ verdict, reward: { total } }, s) => {
+        expect(results[4 * i + s]).toMatchObject({ score: total, code: verdict.code, valid: verdict.ok, error: null });
+      });
+    });
+    expect(results[0]!.valid).toBe(true);
+    expect(results[3]!.code).toBe("truncated");
+  });
+
+  test("an item that cannot be judged has an error and no score, the others are scored, all with the same keys", async () => {
+    const [instance] = instances as [Instance];
+    const items = [
+      { id: 1, instance, completion: gold(instance) },
+      { id: 2, instance: { size: 4 }, completion: "" },
+      { id: 3, instance: "{", completion: "" },
+      { id: 4, completion: "" },
+      null,
+      { id: 6, instance, completion: "", tokens: -1 },
+      { id: 7, instance, completion: "" },
+    ];
+    const results = await ask({ items });
+    expect(results.map((r) => r.error?.code ?? r.code)).toEqual([
+      "valid",
+      "invalid-instance",
+      "invalid-instance",
+      "invalid-item",
+      "invalid-item",
+      "invalid-item",
+      "parse-error",
+    ]);
+    expect(results.map((r) => r.id)).toEqual([1, 2, 3, 4, null, 6, 7]);
+    expect(results.map((r) => r.score === null)).toEqual([false, true, true, true, true, true, false]);
+    const keys = Object.keys(results[0]!).sort();
+    for (const result of results) expect(Object.keys(result).sort()).toEqual(keys);
+  });
+
+  test("the weight moves once per training step, as the loop's does, however the step is cut into batches", async () => {
+    const seen: ScoredItem[] = [];
+    const stepped = await serveReward({ ...options, stepSize: 8, emaValid: 0.5, onScored: (items) => seen.push(...items) });
+    try {
+      const items = Array.from({ length: 16 }, (_, i) => {
+        const instance = instances[i % 4]!;
+        return { id: i, instance, completion: i % 2 === 0 ? gold(instance) : "" };
+      });
+      for (let at = 0; at < 16; at += 4) await ask({ items: items.slice(at, at + 4) }, stepped.url);
+      const reference = new FamilyScorer(family, {
+        objective: "makespan",
+        rendering: "compact",
+        reward: rewardOptionsSchema.parse({}),
+        scale: "group",
+      });
+      reference.load({ ema_valid: 0.5 });
+      reference.update(0.5);
+      reference.update(0.5);
+      expect(stepped.emaValid()).toBe(reference.state().ema_valid);
+      expect(seen.map((s) => s.instance)).toEqual(items.map((item) => item.instance.id));
+    } finally {
+      await stepped.close();
+    }
+  });
+});
+
+describe("what goes wrong has a defined answer", () => {
+  test("JSON that is none, a schema that is not kept, an unknown family or objective: 400 with the reason", async () => {
+    const [instance] = instances as [Instance];
+    const item = { id: 1, instance, completion: "" };
+    for (const [body, reason] of [
+      ["{", "not JSON"],
+      ["[]", "the body"],
+      ['{"items": []}', "items"],
+      [JSON.stringify({ items: [item], unheard: 1 }), "unheard"],
+      [JSON.stringify({ items: [item], family: "chess" }), "chess"],
+      [JSON.stringify({ items: [item], objective: "beauty" }), "beauty"],
+      [JSON.stringify({ items: [item], reward: { length_min: 9, length_max: 3 } }), "length_max"],
+    ] as const) {
+      const response = await post(service.url, body);
+      expect(response.status, body).toBe(400);
+      expect(((await response.json()) as { error: { message: string } }).error.message).toContain(reason);
+    }
+  });
+
+  test("a body of 100 MB is refused with 413, announced or not", async () => {
+    const announced = await statusOf(service.url, { "content-length": String(100e6) }, () => {});
+    expect(announced).toBe(413);
+    const chunk = Buffer.alloc(1e6, 0x20);
+    const streamed = await statusOf(service.url, {}, async (write) => {
+      for (let i = 0; i < 100; i++) if (!(await write(chunk))) return;
+    });
+    expect(streamed).toBe(413);
+    expect((await fetch(`${service.url}/health`)).status).toBe(200);
+  });
+
+  test("a client that is slow with its headers or its body is let go with 408", async () => {
+    const impatient = await serveReward({ ...options, timeouts: { headers: 200, request: 400 } });
+    try {
+      const port = Number(new URL(impatient.url).port);
+      const [headers, body] = await Promise.all([
+        rawAnswer(port, "POST /v1/score HTTP/1.1\r\nHost: x\r\n"),
+        rawAnswer(port, "POST /v1/score HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"),
+      ]);
+      expect(headers).toContain("408");
+      expect(body).toContain("408");
+    } finally {
+      await impatient.close();
+    }
+  });
+
+  test("without the token: 401; with it: 200; health needs none", async () => {
+    const guarded = await serveReward({ ...options, token: "a secret" });
+    try {
+      const body = JSON.stringify({ items: [{ id: 1, instance: instances[0], completion: "" }] });
+      expect((await post(guarded.url, body)).status).toBe(401);
+      expect((await post(guarded.url, body, { authorization: "Bearer another" })).status).toBe(401);
+      expect((await post(guarded.url, body, { authorization: "Bearer a secret" })).status).toBe(200);
+      expect((await fetch(`${guarded.url}/health`)).status).toBe(200);
+      expect((await fetch(`${guarded.url}/metrics`)).status).toBe(401);
+    } finally {
+      await guarded.close();
+    }
+  });
+
+  test("closing finishes the batches that are open and takes no new ones", async () => {
+    const closing = await serveReward(options);
+    const items = Array.from({ length: 4000 }, (_, id) => ({ id, instance: instances[id % 24], completion: gold(instances[id % 24]!) }));
+    const open = post(closing.url, JSON.stringify({ items }));
+    await until(async () => /waiting_batches 1/.test(await (await fetch(`${closing.url}/metrics`)).text()));
+    const closed = closing.close();
+    const response = await open;
+    expect(response.status).toBe(200);
+    expect(((await response.json()) as { results: unknown[] }).results).toHaveLength(4000);
+    await closed;
+    await expect(fetch(`${closing.url}/health`)).rejects.toThrow();
+  });
+});
+
+test("1,000 connections at once: every one gets its own answer", async () => {
+  const bodies = Array.from({ length: 1000 }, (_, id) =>
+    JSON.stringify({ items: [{ id, instance: instances[id % 24], completion: id % 2 === 0 ? gold(instances[id % 24]!) : "" }] }),
+  );
+  const answers = await Promise.all(bodies.map((body) => onOwnConnection(service.url, body)));
+  answers.forEach((text, id) => {
+    const [result] = (JSON.parse(text) as { results: ScoreResult[] }).results;
+    expect(result).toMatchObject({ id, valid: id % 2 === 0 });
+  });
+});
+
+test("the metrics count batches and verdicts", async () => {
+  const before = await (await fetch(`${service.url}/metrics`)).text();
+  await ask({ items: [{ id: 1, instance: instances[0], completion: "" }] });
+  const after = await (await fetch(`${service.url}/metrics`)).text();
+  const count = (text: string) => Number(/envwright_reward_items_total\{code="parse-error"\} (\d+)/.exec(text)?.[1] ?? 0);
+  expect(count(after) - count(before)).toBe(1);
+});
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 400; tries++) if (await holds()) return;
+  throw new Error("it did not come to pass");
+}
+
+/** A POST whose body is written by `send`; resolves with the status of the answer, whether or not all of the body was taken. */
+function statusOf(
+  url: string,
+  headers: Record<string, string>,
+  send: (write: (chunk: Buffer) => Promise<boolean>) => void | Promise<void>,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let open = true;
+    const request = httpRequest(`${url}/v1/score`, { method: "POST", headers }, (response) => {
+      open = false;
+      resolve(response.statusCode!);
+      request.destroy();
+    });
+    request.on("error", (error) => {
+      if (open) reject(error);
+    });
+    request.flushHeaders();
+    const write = (chunk: Buffer) => new Promise<boolean>((done) => (open ? request.write(chunk, () => done(open)) : done(false)));
+    void Promise.resolve(send(write)).then(() => {
+      if (open && headers["content-length"] === undefined) request.end();
+    });
+  });
+}
+
+function rawAnswer(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(text));
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    socket.on("close", () => resolve(answer));
+    socket.on("error", reject);
+  });
+}
+
+function onOwnConnection(url: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${url}/v1/score`, { method: "POST", agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (part) => {
+        text += part;
+      });
+      response.on("end", () => resolve(text));
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+    request.end(body);
+  });
+}
