@@ -104,7 +104,10 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
   }
   if (settled !== undefined) requireSameSet(settled, instances);
   const earlier = values.compare === undefined ? undefined : await loadEvaluation(values.compare, passAt, context.note);
-  const policy = await openPolicy({ spec, family, instances, objective, workers: workerCount(values.workers) });
+  // A plan needs no engine: the embedded miniature is known to speak compact, and its checkpoint is read for its tokenizer alone.
+  const embeddedPlan = values["dry-run"] && spec.startsWith("embedded:");
+  const opened = embeddedPlan ? undefined : await openPolicy({ spec, family, instances, objective, workers: workerCount(values.workers) });
+  const rendering = opened?.rendering ?? "compact";
   const progress = openProgress({ quiet: values.quiet || (json && process.stderr.isTTY !== true) });
   const out = values.resume ?? values.out;
   try {
@@ -116,13 +119,13 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
       temperature: values.temperature ?? (values.samples > 1 ? 1 : 0),
       max_tokens: values["max-tokens"],
       seed: values.seed,
-      rendering: policy.rendering,
+      rendering,
       ...pricesOf(values),
     };
-    if (values["dry-run"]) {
+    if (values["dry-run"] || opened === undefined) {
       const kept = values.resume === undefined ? {} : { out: values.resume };
-      const slots = await openSlots({ request, family, instances, ...kept }, policy.rendering);
-      const plan = await planEvaluation({ request, family, instances, rendering: policy.rendering, slots, earlier });
+      const slots = await openSlots({ request, family, instances, ...kept }, rendering);
+      const plan = await planEvaluation({ request, family, instances, rendering, slots, earlier });
       if (json) context.printJson(plan);
       else context.print(planText(plan));
       return;
@@ -130,7 +133,7 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
     if (values.out !== undefined && values.resume === undefined) await createEvaluation(values.out, request);
     progress.start("completions");
     const { report, changed } = await runEvaluation({
-      ...{ request, family, instances, policy, signal: context.signal },
+      ...{ request, family, instances, policy: opened, signal: context.signal },
       ...(passAt === undefined ? {} : { passAt }),
       ...(out === undefined ? {} : { out }),
       onProgress: (done, total) => progress.update(done, total),
@@ -144,7 +147,7 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
     if (!(error instanceof InterruptedError) || out === undefined) throw error;
     throw new InterruptedError({ message: error.message, remedy: `go on with: envwright eval --resume ${out}` });
   } finally {
-    await policy.close();
+    await opened?.close();
   }
 }
 
