@@ -1,8 +1,21 @@
-/** A policy by its specification on the command line: `embedded:DIR`, `oracle`, `random`. */
+/**
+ * A policy by its specification, as the command line and recipes write it:
+ *
+ *   embedded:DIR                 a checkpoint folder           oracle, random     scripted
+ *   openai:MODEL[@BASE_URL]      an endpoint; anthropic, google, openrouter, vllm, sglang, llamacpp, ollama likewise
+ *   policy.yaml                  a policy file: an endpoint with all its options
+ *   gguf:FILE                    a GGUF file through llama.cpp replay:DIR         the recorded calls of another policy
+ */
 import { InputError, type InstanceBase, nearest, type Policy, type Random, type Rendering, Seed } from "../core/index.js";
 import type { AnyFamily } from "../environments/index.js";
+import { ENDPOINT_NAMES } from "../policies/endpoint/presets.js";
+import type { EndpointOptions } from "../policies/index.js";
 
-export const POLICY_KINDS = ["embedded", "oracle", "random"] as const;
+export const POLICY_KINDS = ["embedded", "oracle", "random", "gguf", "replay", ...ENDPOINT_NAMES] as const;
+
+/** For the help of verbs that take one. */
+export const POLICY_HINT =
+  "embedded:DIR, openai:MODEL[@BASE_URL] (or vllm:, ollama:, …), a policy file, gguf:FILE, replay:DIR, oracle, random";
 
 export interface PolicyRequest {
   spec: string;
@@ -11,6 +24,10 @@ export interface PolicyRequest {
   instances: readonly InstanceBase[];
   objective: string;
   workers: number;
+  /** Keeps a record of every call of an endpoint or a GGUF file in this folder, to be replayed. */
+  recordTo?: string;
+  /** Where keys are looked up; the process's own environment unless given. */
+  environment?: Record<string, string | undefined>;
 }
 
 /** Opens the policy; its `close` closes what was opened with it. @throws {InputError} for a specification that says nothing known. */
@@ -20,13 +37,66 @@ export async function openPolicy(request: PolicyRequest): Promise<Policy> {
   const argument = rest.join(":");
   if (kind === "embedded" && argument !== "") return openEmbedded(argument, request);
   if ((kind === "oracle" || kind === "random") && argument === "") return openScripted(kind, request);
+  if (kind === "gguf" && argument !== "") return openGguf(argument, request);
+  if (kind === "replay" && argument !== "") return (await import("./call-records.js")).openReplay(argument);
+  if (argument !== "" && (ENDPOINT_NAMES as readonly string[]).includes(kind!)) return openNamedEndpoint(kind!, argument, request);
+  if (/\.(ya?ml|json)$/.test(spec)) return openPolicyFile(spec, request);
   const close = nearest(kind ?? "", POLICY_KINDS);
   throw new InputError({
-    message: `"${spec}" is not a policy${close === undefined ? "" : `, did you mean "${close === "embedded" ? "embedded:DIR" : close}"?`}`,
+    message: `"${spec}" is not a policy${close === undefined ? "" : `, did you mean "${argumentOf(close)}"?`}`,
     value: spec,
-    expected: "embedded:DIR (a checkpoint folder), oracle, or random",
-    remedy: "give --policy one of these",
+    expected: POLICY_HINT,
+    remedy: "give one of these",
   });
+}
+
+function argumentOf(kind: string): string {
+  if (kind === "oracle" || kind === "random") return kind;
+  return `${kind}:${kind === "embedded" || kind === "replay" ? "DIR" : kind === "gguf" ? "FILE" : "MODEL"}`;
+}
+
+async function openNamedEndpoint(endpoint: string, argument: string, request: PolicyRequest): Promise<Policy> {
+  const { endpointOptions } = await import("../policies/index.js");
+  // A model's name may hold an @, a URL's scheme tells the two apart.
+  const [, model, baseUrl] = /^(.+?)(?:@(https?:\/\/.+))?$/s.exec(argument)!;
+  return openEndpoint(endpointOptions({ endpoint, model, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }, request.spec), request);
+}
+
+async function openPolicyFile(path: string, request: PolicyRequest): Promise<Policy> {
+  const { endpointOptions } = await import("../policies/index.js");
+  const { readYaml } = await import("./recipes.js");
+  return openEndpoint(endpointOptions(readYaml(path), path), request);
+}
+
+async function openEndpoint(options: EndpointOptions, request: PolicyRequest): Promise<Policy> {
+  const { EndpointPolicy, endpointKey, endpointName } = await import("../policies/index.js");
+  const key = endpointKey(options, request.environment ?? process.env);
+  const calls = await callsOf(request, options.record, endpointName(options), options.rendering);
+  // Waits differ from run to run on purpose: clients that were sent away together must not come back together.
+  const random = Seed.root("retry").child(process.pid, Date.now()).at(0);
+  const policy = new EndpointPolicy(options, { key, random, ...(calls === undefined ? {} : { recorder: calls }) });
+  return closingWith(policy, async () => calls?.close());
+}
+
+async function openGguf(file: string, request: PolicyRequest): Promise<Policy> {
+  const { GgufPolicy } = await import("../policies/index.js");
+  const calls = await callsOf(request, undefined, `gguf:${file}`, "chat");
+  const policy = await GgufPolicy.open({ file, ...(calls === undefined ? {} : { recorder: calls }) });
+  return closingWith(policy, async () => {
+    await policy.close();
+    calls?.close();
+  });
+}
+
+async function callsOf(request: PolicyRequest, own: string | undefined, name: string, rendering: Rendering) {
+  const dir = request.recordTo ?? own;
+  if (dir === undefined) return undefined;
+  const { CallFolder } = await import("./call-records.js");
+  return CallFolder.open(dir, name, rendering);
+}
+
+function closingWith(policy: Policy, close: () => Promise<void>): Policy {
+  return { name: policy.name, rendering: policy.rendering, complete: (...args) => policy.complete(...args), close };
 }
 
 async function openEmbedded(dir: string, { workers }: PolicyRequest): Promise<Policy> {
@@ -35,7 +105,7 @@ async function openEmbedded(dir: string, { workers }: PolicyRequest): Promise<Po
   const { config, tokenizer, parameters } = await readCheckpoint(dir);
   const engine = await Engine.start({ config, workers });
   const policy = new EmbeddedPolicy(`embedded:${dir}`, engine, tokenizer, parameters);
-  return { name: policy.name, rendering: policy.rendering, complete: (...args) => policy.complete(...args), close: () => engine.close() };
+  return closingWith(policy, () => engine.close());
 }
 
 /** Answers by the instance that a prompt was made from. */

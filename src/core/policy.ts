@@ -58,14 +58,6 @@ export interface Policy {
   readonly name: string;
   readonly rendering: Rendering;
   /** One result per request, in order. `instance` hints (oracle policies) travel in the prompt alone. */
-  complete(
-    requests: readonly CompletionRequest[],
-    options?: {
-      signal?: AbortSignal;
-      onProgress?: (done: number) => void;
-      /** Told of every result as soon as it is there, in any order; a policy that answers all at once may leave it out. */
-      onResult?: (index: number, result: Completion | CompletionFailure) => void;
-    },
-  ): Promise<(Completion | CompletionFailure)[]>;
+  complete(requests: readonly CompletionRequest[], options?: CompleteOptions): Promise<(Completion | CompletionFailure)[]>;
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 export * from "./embedded.js";
 export * from "./endpoint/index.js";
+export * from "./gguf/index.js";
 export * from "./replay.js";
 export * from "./scripted.js";

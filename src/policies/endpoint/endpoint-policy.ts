@@ -19,7 +19,7 @@ import {
 import { type ChatResponse, outcomeOf, sharesOf, usageOf } from "./answer.js";
 import { Budget } from "./budget.js";
 import { type AttemptRecord, type CallDetail, type CallRecorder, callRecord } from "./call-record.js";
-import type { EndpointOptions } from "./options.js";
+import { type EndpointOptions, endpointName } from "./options.js";
 import { Retries } from "./retry.js";
 import { type ChatCall, Transport } from "./transport.js";
 
@@ -73,7 +73,7 @@ export class EndpointPolicy implements Policy {
     private readonly surroundings: EndpointSurroundings,
   ) {
     const { preset, omit, endpoint, model, baseUrl, timeout, max_response } = options;
-    this.name = baseUrl === preset.baseUrl ? `${endpoint}:${model}` : `${endpoint}:${model}@${baseUrl}`;
+    this.name = endpointName(options);
     this.rendering = options.rendering;
     this.now = surroundings.now ?? Date.now;
     this.sleep = surroundings.sleep ?? quietSleep;
@@ -141,6 +141,7 @@ export class EndpointPolicy implements Policy {
     const attempts: AttemptRecord[] = [];
     let open: Open[] = group.indices.map((index, i) => ({ index, request: group.requests[i]! }));
     let problems = 0;
+    let withoutSchema = false;
     const fail = (boundary: string, message: string): void => {
       for (const { index } of open) settle(index, { failure: { boundary, message, attempts: attempts.length } }, { attempts });
     };
@@ -154,7 +155,7 @@ export class EndpointPolicy implements Policy {
       const count = this.takesN ? open.length : 1;
       const asked = open.slice(0, count);
       const first = asked[0]!.request;
-      const withSchema = first.jsonSchema !== undefined && this.takesSchema;
+      const withSchema = first.jsonSchema !== undefined && this.takesSchema && !withoutSchema;
       const started = this.now();
       const outcome = await this.transport.attempt(this.call(first, count, withSchema), signal);
       const attempt: AttemptRecord = { ms: this.now() - started };
@@ -163,6 +164,8 @@ export class EndpointPolicy implements Policy {
       if (outcome.status !== undefined) attempt.status = outcome.status;
 
       if (outcome.kind === "answered") {
+        // The same request without the schema was taken: it was the schema that the endpoint refused.
+        if (withoutSchema) this.takesSchema = false;
         const { settled, again, problem } = this.read(outcome.response, asked, attempts.length);
         const { id, model } = outcome.response;
         const response = { ...(id == null ? {} : { id }), ...(model == null ? {} : { model }) };
@@ -179,7 +182,7 @@ export class EndpointPolicy implements Policy {
 
       attempt.problem = outcome.message;
       if (withSchema && this.refusesSchema(outcome.status, outcome.body)) {
-        this.takesSchema = false;
+        withoutSchema = true;
         continue;
       }
       if (count > 1 && (outcome.status === 400 || outcome.status === 422)) {

@@ -32,6 +32,8 @@ export const policyFileSchema = z.strictObject({
   omit: z.array(z.enum(["temperature", "top_p", "seed", "n", "max_tokens", "response_format"])).default([]),
   /** Sent with every request as it stands, e.g. chat_template_kwargs. */
   extra_body: z.record(z.string(), z.json()).default({}),
+  /** Folder that keeps a record of every call, for replay. */
+  record: z.string().min(1).optional(),
   /** Requests at once. */
   concurrency: z.int().min(1).max(1024).default(8),
   /** Seconds for one attempt. */
@@ -92,6 +94,11 @@ export function endpointOptions(input: unknown, what: string): EndpointOptions {
     });
   }
   return { ...file, baseUrl, keyEnv: key_env ?? preset.keyEnv, preset };
+}
+
+/** How the policy is named in reports: preset and model, and the base URL where it is another than the preset's. */
+export function endpointName({ endpoint, model, baseUrl, preset }: EndpointOptions): string {
+  return baseUrl === preset.baseUrl ? `${endpoint}:${model}` : `${endpoint}:${model}@${baseUrl}`;
 }
 
 /** The key from the environment; undefined where none is set and none is needed. @throws {ConfigError} where one is needed. */

@@ -3,8 +3,7 @@
  * The key is set in one header here and is known nowhere else; a response that quotes it is cleaned before anybody reads it. Attempts
  * and bodies are bounded in time and size.
  */
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, type JSONValue } from "ai";
+import type { JSONValue } from "ai";
 import { shorten } from "../../core/index.js";
 import { type ChatResponse, chatResponseSchema } from "./answer.js";
 import { retryAfter } from "./retry.js";
@@ -48,11 +47,20 @@ export type AttemptOutcome =
 const PASSING = new Set([408, 409, 425, 429]);
 const SHOWN = 300;
 
+/** Loaded with the first request: whoever asks no endpoint does not wait for the SDK. */
+const loadSdk = async () => {
+  const [{ generateText }, { createOpenAICompatible }] = await Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
+  return { generateText, createOpenAICompatible };
+};
+let sdk: ReturnType<typeof loadSdk> | undefined;
+
 export class Transport {
   constructor(private readonly options: TransportOptions) {}
 
   async attempt(call: ChatCall, signal: AbortSignal | undefined): Promise<AttemptOutcome> {
     const { name, baseUrl, model, key, timeout } = this.options;
+    sdk ??= loadSdk();
+    const { generateText, createOpenAICompatible } = await sdk;
     const exchange: { response?: { status: number; headers: Headers; body: string }; problem?: string } = {};
     const attempt = new AbortController();
     const onAbort = () => attempt.abort();

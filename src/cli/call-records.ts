@@ -1,0 +1,77 @@
+/**
+ * The records of a policy's calls as a folder: policy.json says who answered and in which rendering, calls.jsonl has one line a request.
+ * A folder is written by one policy; another model is refused, since their answers would be mixed.
+ */
+import { existsSync } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import {
+  CorruptFileError,
+  canonicalJson,
+  InputError,
+  parseJsonWith,
+  type Rendering,
+  SCHEMA_VERSION,
+  schemaVersion,
+} from "../core/index.js";
+import { type CallRecord, type CallRecorder, callRecordSchema, ReplayPolicy } from "../policies/index.js";
+import { JsonLinesWriter, readJsonLines, writeFileAtomic } from "../store/index.js";
+
+const HEAD = "policy.json";
+const CALLS = "calls.jsonl";
+const headSchema = z.strictObject({ schema_version: schemaVersion, policy: z.string(), rendering: z.enum(["chat", "compact"]) });
+
+/** Records into a folder; opened with the first call, so that a policy that is never asked leaves nothing. */
+export class CallFolder implements CallRecorder {
+  private writer: JsonLinesWriter | undefined;
+
+  private constructor(private readonly path: string) {}
+
+  /** @throws {InputError} a folder with the records of another policy. */
+  static async open(dir: string, policy: string, rendering: Rendering): Promise<CallFolder> {
+    const head = { schema_version: SCHEMA_VERSION, policy, rendering };
+    if (existsSync(join(dir, HEAD))) {
+      const held = await readHead(dir);
+      if (held.policy !== policy || held.rendering !== rendering) {
+        throw new InputError({
+          message: `${dir} holds the calls of ${held.policy} (${held.rendering})`,
+          value: dir,
+          expected: `the calls of ${policy} (${rendering})`,
+          remedy: "record into a new folder",
+        });
+      }
+    } else {
+      await mkdir(dir, { recursive: true });
+      await writeFileAtomic(join(dir, HEAD), `${canonicalJson(head, 2)}\n`);
+    }
+    return new CallFolder(join(dir, CALLS));
+  }
+
+  record(call: CallRecord): void {
+    this.writer ??= JsonLinesWriter.open(this.path, "close");
+    this.writer.append(call);
+  }
+
+  close(): void {
+    this.writer?.close();
+    this.writer = undefined;
+  }
+}
+
+/** @throws {InputError} a folder without records. */
+export async function openReplay(dir: string): Promise<ReplayPolicy> {
+  const { policy, rendering } = await readHead(dir);
+  return new ReplayPolicy(policy, rendering, await readJsonLines(join(dir, CALLS), callRecordSchema));
+}
+
+async function readHead(dir: string): Promise<z.infer<typeof headSchema>> {
+  const path = join(dir, HEAD);
+  if (existsSync(path)) return parseJsonWith(headSchema, await readFile(path, "utf8"), path, CorruptFileError);
+  throw new InputError({
+    message: `${dir} has no ${HEAD}`,
+    value: dir,
+    expected: "a folder with the records of calls",
+    remedy: "check the path",
+  });
+}

@@ -1,0 +1,353 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { type CompletionRequest, InterruptedError, Seed } from "../../core/index.js";
+import type { CallRecord } from "./call-record.js";
+import { EndpointPolicy, type EndpointSurroundings } from "./endpoint-policy.js";
+import { endpointOptions, type PolicyFileInput } from "./options.js";
+import { chat, cut, echo, json, type Reply, refusal, silence, startTestEndpoint, type TestEndpoint } from "./test-endpoint.js";
+
+const KEY = "sk-test-7f3a9c51d2";
+let endpoint: TestEndpoint;
+afterEach(() => endpoint.close());
+
+const requests = (count: number, change: Partial<CompletionRequest> = {}): CompletionRequest[] =>
+  Array.from({ length: count }, (_, index) => ({ prompt: `q${index}`, seed: "s", index, maxTokens: 100, temperature: 0, ...change }));
+
+interface Asked {
+  policy: EndpointPolicy;
+  records: CallRecord[];
+  waits: number[];
+}
+
+/** A policy over a server that answers by the number of the request; its waits are noted and not waited. */
+async function policyOver(
+  reply: (number: number) => Reply,
+  file: Partial<PolicyFileInput> = {},
+  surroundings: Partial<EndpointSurroundings> = {},
+): Promise<Asked> {
+  endpoint = await startTestEndpoint(reply);
+  const records: CallRecord[] = [];
+  const waits: number[] = [];
+  let clock = 1_000_000;
+  const options = endpointOptions({ endpoint: "vllm", model: "m", base_url: endpoint.baseUrl, ...file }, "test");
+  const policy = new EndpointPolicy(options, {
+    key: KEY,
+    random: Seed.root("test").at(0),
+    recorder: { record: (call) => records.push(call) },
+    now: () => clock,
+    sleep: async (ms) => {
+      waits.push(ms);
+      clock += ms;
+    },
+    ...surroundings,
+  });
+  return { policy, records, waits };
+}
+
+const texts = (results: Awaited<ReturnType<EndpointPolicy["complete"]>>) =>
+  results.map((r) => ("failure" in r ? `${r.failure.boundary}: ${r.failure.message}` : r.text));
+
+describe("a request", () => {
+  it("carries model, sampling, seed, extra body and key, and its answer has usage, finish reason and latency", async () => {
+    const { policy, records } = await policyOver(() => chat([{ content: "up", finish_reason: "length" }]), {
+      extra_body: { chat_template_kwargs: { enable_thinking: false } },
+      system: "Be brief.",
+      top_p: 0.9,
+    });
+    const [result] = await policy.complete(requests(1, { temperature: 0.5 }));
+    expect(result).toEqual({
+      text: "up",
+      tokens: 5,
+      finishReason: "length",
+      usage: { promptTokens: 10, completionTokens: 5 },
+      latencyMs: expect.any(Number),
+    });
+    const [{ path, headers, body }] = endpoint.seen as [TestEndpoint["seen"][0]];
+    expect(path).toBe("/v1/chat/completions");
+    expect(headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(body).toEqual({
+      model: "m",
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "q0" },
+      ],
+      temperature: 0.5,
+      top_p: 0.9,
+      seed: Seed.parse("s")
+        .at(0)
+        .below(2 ** 31),
+      max_tokens: 100,
+      chat_template_kwargs: { enable_thinking: false },
+    });
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject({
+      policy: policy.name,
+      completion: { text: "up" },
+      response: { id: "chatcmpl-test", model: "served" },
+    });
+  });
+
+  it("leaves out what the preset or the policy file says the endpoint does not take", async () => {
+    const { policy } = await policyOver(() => echo, { endpoint: "anthropic", omit: ["temperature", "response_format"] });
+    await policy.complete(requests(1, { jsonSchema: { type: "object" } }));
+    expect(Object.keys(endpoint.seen[0]!.body).sort()).toEqual(["max_tokens", "messages", "model"]);
+  });
+
+  it("to OpenAI bounds the answer by max_completion_tokens", async () => {
+    const { policy } = await policyOver(() => echo, { endpoint: "openai" });
+    await policy.complete(requests(1));
+    expect(endpoint.seen[0]!.body).toMatchObject({ max_completion_tokens: 100 });
+    expect(endpoint.seen[0]!.body).not.toHaveProperty("max_tokens");
+  });
+
+  it("waits for its turn: no more are open than the concurrency, and results keep the order of the requests", async () => {
+    const { policy } = await policyOver(() => (response, request) => setTimeout(() => echo(response, request), Math.random() * 10), {
+      concurrency: 3,
+    });
+    const seen: number[] = [];
+    const results = await policy.complete(requests(20), { onResult: (index) => seen.push(index) });
+    expect(texts(results)).toEqual(requests(20).map(({ prompt }) => `${prompt}#0`));
+    expect(endpoint.mostOpen()).toBe(3);
+    expect(seen.sort((a, b) => a - b)).toEqual(requests(20).map((_, i) => i));
+  });
+});
+
+describe("reasoning", () => {
+  it.each([
+    ["reasoning", { content: "a", reasoning: "because" }],
+    ["reasoning_content", { content: "a", reasoning_content: "because" }],
+    ["think tags", { content: "<think>because</think>\n\na" }],
+    ["think tags of which a template gave the first", { content: "because</think>a" }],
+  ])("is told from the answer in %s", async (_, choice) => {
+    const { policy } = await policyOver(() => chat([choice]));
+    expect(await policy.complete(requests(1))).toMatchObject([{ text: "a", reasoning: "because", finishReason: "stop", tokens: 5 }]);
+  });
+
+  it("that is never closed leaves a truncated answer without text", async () => {
+    const { policy } = await policyOver(() => chat([{ content: "<think>let me see <answer>Agent 0: UP</answer>" }]));
+    expect(await policy.complete(requests(1))).toMatchObject([{ text: "", finishReason: "length" }]);
+  });
+
+  it("is counted where the endpoint counts it", async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 7 } };
+    const { policy } = await policyOver(() => chat([{ content: "a" }], usage));
+    expect(await policy.complete(requests(1))).toMatchObject([{ usage: { promptTokens: 3, completionTokens: 9, reasoningTokens: 7 } }]);
+  });
+});
+
+describe("n", () => {
+  const same = (count: number) => requests(count, { prompt: "q" });
+
+  it("asks for samples of one prompt in one request", async () => {
+    const { policy, records } = await policyOver(() => echo);
+    expect(texts(await policy.complete(same(4)))).toEqual(["q#0", "q#1", "q#2", "q#3"]);
+    expect(endpoint.seen).toHaveLength(1);
+    expect(records.map(({ request }) => request.index)).toEqual([0, 1, 2, 3]);
+  });
+
+  it("is not used where the endpoint does not take it", async () => {
+    const { policy } = await policyOver(() => echo, { endpoint: "ollama" });
+    await policy.complete(same(3));
+    expect(endpoint.seen.map(({ body }) => body.n)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it.each([
+    ["fewer", (): Reply => chat([{ content: "only" }]), 4, 4],
+    ["more", (i: number): Reply => (i === 0 ? chat(Array.from({ length: 9 }, () => ({ content: "only" }))) : echo), 4, 1],
+  ])("that brings %s choices than asked for still ends with one result a sample", async (_, reply, samples, calls) => {
+    const { policy, records } = await policyOver(reply);
+    expect(texts(await policy.complete(same(samples)))).toEqual(Array(samples).fill("only"));
+    expect(records).toHaveLength(samples);
+    expect(endpoint.seen).toHaveLength(calls);
+  });
+
+  it("that is refused is not tried again", async () => {
+    const { policy } = await policyOver(() => (response, request) => (request.body.n === undefined ? echo : refusal(400, "n must be 1"))(response, request)); // biome-ignore format: one call
+    expect(texts(await policy.complete(same(3)))).toEqual(["q#0", "q#0", "q#0"]);
+    expect(endpoint.seen.filter(({ body }) => body.n !== undefined)).toHaveLength(1);
+  });
+});
+
+describe("a fault of the endpoint", () => {
+  const ONCE: [string, Reply][] = [
+    ["429", refusal(429, "slow down")],
+    ["500", refusal(500, "broken")],
+    ["503 in HTML", json(503, "<html>Bad gateway</html>")],
+    ["a connection cut in the middle of the body", cut],
+    ["a connection that is refused at once", (response) => response.destroy()],
+    ["silence", silence],
+    ["malformed JSON", json(200, '{"choices": [')],
+    ["another kind of JSON", json(200, { ok: true })],
+    ["an error with status 200", json(200, { error: { message: "overloaded" } })],
+    ["no choices", chat([])],
+    ["an empty choice", chat([{ content: "", finish_reason: null }], { prompt_tokens: 3, completion_tokens: 0 })],
+    ["an empty choice without usage", chat([{ content: null }], null)],
+    ["an answer that the server aborted", chat([{ content: "half", finish_reason: "abort" }])],
+    ["a huge body", json(200, { choices: [{ message: { content: "x".repeat(200_000) }, finish_reason: "stop" }] })],
+  ];
+
+  it.each(ONCE)("%s is retried, and the sample has its answer and one record", async (_, fault) => {
+    const { policy, records, waits } = await policyOver((i) => (i === 0 ? fault : echo), { timeout: 0.15, max_response: 100_000 });
+    expect(texts(await policy.complete(requests(1)))).toEqual(["q0#0"]);
+    expect(waits).toHaveLength(1);
+    expect(records).toHaveLength(1);
+    expect(records[0]!.attempts).toEqual([
+      expect.objectContaining({ problem: expect.any(String), waited_ms: expect.any(Number) }),
+      expect.objectContaining({ status: 200 }),
+    ]);
+  });
+
+  it.each(ONCE)("%s that stays is a failure with its boundary, never an answer", async (_, fault) => {
+    const { policy, records } = await policyOver(() => fault, { timeout: 0.1, max_response: 100_000, retries: { most: 1 } });
+    const results = await policy.complete(requests(2));
+    expect(results).toEqual(
+      Array(2).fill({ failure: { boundary: "endpoint", message: expect.stringMatching(/given up after 1 retries/), attempts: 2 } }),
+    );
+    expect(records.map(({ completion, failure }) => [completion, failure?.boundary])).toEqual(Array(2).fill([undefined, "endpoint"]));
+  });
+
+  it("in some of many requests leaves exactly one record of each, whatever the mixture", async () => {
+    const faults = ONCE.filter(([name]) => name !== "silence").map(([, fault]) => fault);
+    const { policy, records } = await policyOver((i) => (i % 3 === 0 ? faults[(i / 3) % faults.length]! : echo), { max_response: 100_000 });
+    const results = await policy.complete(requests(60));
+    expect(texts(results)).toEqual(requests(60).map(({ prompt }) => `${prompt}#0`));
+    expect(records.map(({ request }) => request.index).sort((a, b) => a - b)).toEqual(results.map((_, i) => i));
+  });
+
+  it("that no retry can mend is not retried", async () => {
+    const { policy, waits } = await policyOver(() => refusal(404, "no such model"));
+    expect(texts(await policy.complete(requests(1)))).toEqual(["endpoint: HTTP 404: no such model"]);
+    expect(waits).toEqual([]);
+  });
+
+  it("such as a wrong key stops all that follows, so that nothing is asked in vain", async () => {
+    const { policy, records } = await policyOver(() => refusal(401, "wrong key"), { concurrency: 1 });
+    expect(texts(await policy.complete(requests(50)))).toEqual(Array(50).fill("endpoint: HTTP 401: wrong key"));
+    expect(endpoint.seen).toHaveLength(1);
+    expect(records).toHaveLength(50);
+  });
+
+  it("that filters the answer is a failure and not a wrong answer", async () => {
+    const { policy } = await policyOver(() => chat([{ content: "", finish_reason: "content_filter" }]));
+    expect(await policy.complete(requests(1))).toMatchObject([{ failure: { boundary: "endpoint", attempts: 1 } }]);
+  });
+
+  it("is told from an empty answer of the model, which is an answer", async () => {
+    const { policy } = await policyOver(() => chat([{ content: "" }], { prompt_tokens: 3, completion_tokens: 1 }));
+    expect(await policy.complete(requests(1))).toMatchObject([{ text: "", finishReason: "stop", tokens: 1 }]);
+  });
+});
+
+describe("waits", () => {
+  it("honour Retry-After in seconds, and hold back every other request as well", async () => {
+    const { policy, waits } = await policyOver((i) => (i === 0 ? refusal(429, "wait", { "retry-after": "7" }) : echo), { concurrency: 1 });
+    await policy.complete(requests(2));
+    expect(waits).toHaveLength(1);
+    expect(waits[0]).toBeGreaterThanOrEqual(7000);
+    expect(waits[0]).toBeLessThan(8000);
+  });
+
+  it("honour Retry-After as a date", async () => {
+    const date = new Date(1_000_000 + 9_000).toUTCString();
+    const { policy, waits } = await policyOver((i) => (i === 0 ? refusal(503, "wait", { "retry-after": date }) : echo));
+    await policy.complete(requests(1));
+    expect(waits[0]).toBeGreaterThanOrEqual(9000);
+  });
+
+  it("are not longer than the longest that is allowed: such a request is given up", async () => {
+    const { policy, waits } = await policyOver(() => refusal(429, "tomorrow", { "retry-after": "86400" }));
+    expect(texts(await policy.complete(requests(1)))).toEqual(["endpoint: HTTP 429: tomorrow; the endpoint asks to wait 86400 s"]);
+    expect(waits).toEqual([]);
+  });
+
+  it("grow, are jittered, and are the same for the same random stream", async () => {
+    const run = async () => {
+      const { policy, waits } = await policyOver(() => refusal(500, "broken"), { retries: { most: 6, first_wait: 1, longest_wait: 8 } });
+      await policy.complete(requests(1));
+      await endpoint.close();
+      return waits;
+    };
+    const first = await run();
+    expect(first).toHaveLength(6);
+    expect(first.filter((wait, i) => wait > 1000 * Math.min(8, 2 ** i))).toEqual([]);
+    expect(new Set(first).size).toBe(6);
+    expect(await run()).toEqual(first);
+  });
+
+  it("end for all when the budget of retries is used up", async () => {
+    const { policy, waits } = await policyOver(() => refusal(500, "broken"), { retries: { budget: 7 }, concurrency: 1 });
+    const results = await policy.complete(requests(20));
+    expect(waits).toHaveLength(7);
+    expect(texts(results).at(-1)).toMatch(/the budget of 7 retries is used up/);
+  });
+});
+
+describe("a budget", () => {
+  it("in tokens stops cleanly: what is left comes back as failures of the budget", async () => {
+    const { policy, records } = await policyOver(() => echo, { budget: { tokens: 45 }, concurrency: 1 });
+    const results = await policy.complete(requests(10));
+    expect(results.filter((r) => !("failure" in r))).toHaveLength(3);
+    expect(texts(results).slice(3)).toEqual(Array(7).fill("budget: the budget of 45 tokens is used up (45 spent)"));
+    expect(endpoint.seen).toHaveLength(3);
+    expect(records).toHaveLength(10);
+  });
+
+  it("in money counts prompt and completion at their prices", async () => {
+    const prices = { prompt: 1_000_000, completion: 2_000_000 };
+    const { policy } = await policyOver(() => echo, { budget: { money: 39, prices }, concurrency: 1 });
+    expect((await policy.complete(requests(5))).filter((r) => !("failure" in r))).toHaveLength(2);
+    expect(policy.budget.money).toBe(40);
+  });
+
+  it("is not passed by an endpoint that does not count: tokens are estimated", async () => {
+    const { policy } = await policyOver(() => chat([{ content: "x".repeat(400) }], null), { budget: { tokens: 150 }, concurrency: 1 });
+    const results = await policy.complete(requests(5));
+    expect(results[0]).toMatchObject({ tokens: 100, usage: { isEstimated: true } });
+    expect(results.filter((r) => "failure" in r)).toHaveLength(3);
+  });
+});
+
+describe("structured output", () => {
+  const jsonSchema = { type: "object", properties: { a: { type: "number" } } };
+
+  it("is asked for by the schema", async () => {
+    const { policy } = await policyOver(() => echo);
+    await policy.complete(requests(1, { jsonSchema }));
+    expect(endpoint.seen[0]!.body.response_format).toEqual({ type: "json_schema", json_schema: { name: "answer", strict: true, schema: jsonSchema } }); // biome-ignore format: one call
+  });
+
+  it("that is refused falls back to plain text, which is remembered", async () => {
+    const { policy, waits } = await policyOver(() => (response, request) => (request.body.response_format === undefined ? echo : refusal(400, "response_format is not supported"))(response, request), { concurrency: 1 }); // biome-ignore format: one call
+    expect(texts(await policy.complete(requests(3, { jsonSchema })))).toEqual(["q0#0", "q1#0", "q2#0"]);
+    expect(endpoint.seen.filter(({ body }) => body.response_format !== undefined)).toHaveLength(1);
+    expect(waits).toEqual([]);
+  });
+
+  it("is still asked for after a refusal that was about something else", async () => {
+    const { policy } = await policyOver((i) => (i < 2 ? refusal(400, "the prompt is too long") : echo), { concurrency: 1 });
+    expect(texts(await policy.complete(requests(2, { jsonSchema })))).toEqual(["endpoint: HTTP 400: the prompt is too long", "q1#0"]);
+    expect(endpoint.seen.map(({ body }) => body.response_format !== undefined)).toEqual([true, false, true]);
+  });
+});
+
+it("an interruption ends what is under way, asks nothing more, and keeps what was answered", async () => {
+  const { policy, records } = await policyOver((i) => (i < 2 ? echo : silence), { concurrency: 1, timeout: 60 });
+  const controller = new AbortController();
+  const answered: number[] = [];
+  const running = policy.complete(requests(9), { signal: controller.signal, onResult: (index) => answered.push(index) });
+  while (endpoint.seen.length < 3) await sleep(2);
+  controller.abort();
+  await expect(running).rejects.toThrow(InterruptedError);
+  expect(answered).toEqual([0, 1]);
+  expect(records).toHaveLength(2);
+  expect(endpoint.seen).toHaveLength(3);
+});
+
+it("the key is in one header and nowhere else, even where the endpoint quotes it", async () => {
+  const quoting: Reply[] = [refusal(403, `bad key ${KEY}`), chat([{ content: `your key is ${KEY}` }]), json(200, `not JSON ${KEY}`)];
+  const { policy, records } = await policyOver((i) => quoting[i] ?? refusal(500, KEY), { concurrency: 1, retries: { most: 1 } });
+  const results = await policy.complete(requests(4));
+  expect(texts(results)[1]).toBe("your key is [key]");
+  expect(endpoint.seen.every(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
+  expect(JSON.stringify([results, records, policy.name, endpoint.seen.map(({ body }) => body)])).not.toContain(KEY.slice(3));
+});

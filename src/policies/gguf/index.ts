@@ -1,0 +1,2 @@
+export * from "./gguf-policy.js";
+export * from "./node-llama-cpp.js";
