@@ -9,8 +9,8 @@ import {
   reportText,
   terminalTable,
 } from "../evaluation/index.js";
+import { type EngineerMeasures, measureEngineer, measuresTable } from "../experiments/engineer-measures.js";
 import { RunFolder } from "../store/index.js";
-import { type EngineerMeasures, measureEngineer, measuresTable } from "./engineer-measures.js";
 
 export type MeasuredReport = RunReport & { measures?: EngineerMeasures };
 

@@ -1,9 +1,9 @@
 /** A stage of a run by the path of its folder, and the policies that an engineer of it may ask: what `propose` and `branch` begin with. */
 import { basename, dirname, resolve } from "node:path";
-import { type EngineerOptions, InputError, type Policy } from "../core/index.js";
-import { parseVariant, VARIANTS, type Variant, variantNamed } from "../engineers/index.js";
-import { familyByName } from "../environments/index.js";
-import { type EngineerPolicies, openLanguageModel, workerCount } from "../loop/index.js";
+import { type EngineerOptions, InputError, type Policy, type Proposal, Seed } from "../core/index.js";
+import { type EngineerContext, parseVariant, proposeNext, VARIANTS, type Variant, variantNamed } from "../engineers/index.js";
+import { type AnyFamily, familyByName } from "../environments/index.js";
+import { type EngineerPolicies, engineerFor, openLanguageModel, workerCount } from "../loop/index.js";
 import { Engine, readCheckpoint } from "../nn/index.js";
 import { EmbeddedPolicy } from "../policies/index.js";
 import { RunFolder } from "../store/index.js";
@@ -67,6 +67,34 @@ export async function withPolicies<T>(
   } finally {
     for (const one of opened) await one.close();
   }
+}
+
+export interface StageQuestion {
+  folder: RunFolder;
+  stage: number;
+  family: AnyFamily;
+  context: EngineerContext;
+  options: EngineerOptions;
+  variants: readonly Variant[];
+  samples: number;
+  signal: AbortSignal;
+}
+
+/** What an engineer proposes for the stage under each variant, `samples` times. Writes nothing. */
+export async function askStage({ folder, stage, family, context, options, variants, samples, signal }: StageQuestion): Promise<Proposal[]> {
+  // The first sample at the run's own settings is the run's own answer.
+  const root = Seed.root("run").child(folder.record.seed).child("stage", stage, "proposal");
+  return withPolicies(folder, stage, options, async (policies) => {
+    const engineer = await engineerFor(options, family, policies);
+    const proposals: Proposal[] = [];
+    for (const variant of variants) {
+      for (let sample = 0; sample < samples; sample++) {
+        const seed = sample === 0 ? root : root.child("sample", sample);
+        proposals.push(await proposeNext({ engineer, context, variant, family, options, seed, signal }));
+      }
+    }
+    return proposals;
+  });
 }
 
 /** A variant by its name, built in or of the recipe, or from the file that holds it. */

@@ -23,6 +23,11 @@ export const VERBS: readonly VerbEntry[] = [
   entry("verify", "Judge completions against their instances", () => import("./verbs/verify.js")),
   entry("eval", "Evaluate a policy on a set of instances", () => import("./verbs/eval.js")),
   entry("propose", "Ask an engineer again about a stored stage, without training", () => import("./verbs/propose.js")),
+  entry(
+    "branch",
+    "Train a stored stage on under several proposals at equal tokens: the regret of the one that was taken",
+    () => import("./verbs/branch.js"),
+  ),
   entry("experiment", "Run a matrix of runs (arms × seeds) and compare them", () => import("./verbs/experiment.js")),
   entry("serve", "Serve a policy as an OpenAI-compatible endpoint, rewards, or an environment", () => import("./verbs/serve.js")),
   entry("ui", "Serve the dashboard: runs as they go on, stages, rollouts, benchmarks", () => import("./verbs/ui.js")),

@@ -45,6 +45,13 @@ export type OptimiserOptions = z.infer<typeof optimiserOptionsSchema>;
 /** GRPO on the embedded engine. One step samples `prompts × group` completions and makes `updates` optimiser steps on them. */
 export const grpoOptionsSchema = z.strictObject({
   steps: z.int().nonnegative().default(30).describe("Steps in each stage."),
+  tokens: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      "Ends a stage before `steps`, at the first step by which it has sampled this many completion tokens: stages at equal tokens.",
+    ),
   prompts: z.int().positive().default(48).describe("Prompts sampled in each step."),
   group: z.int().min(2).default(8).describe("Completions of each prompt."),
   updates: z.int().positive().default(2).describe("Optimiser steps made on each sampled batch."),

@@ -15,9 +15,8 @@ import {
   runMatrix,
   summariseArms,
 } from "../../experiments/index.js";
-import { withAbsolutePaths } from "../../loop/index.js";
 import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
-import { runChild } from "../child-run.js";
+import { runCell } from "../child-cell.js";
 import { defineVerb } from "../define-verb.js";
 import { loadRecipe, readYaml } from "../recipes.js";
 
@@ -33,12 +32,14 @@ export default defineVerb({
     },
     out: { type: "text", hint: "DIR", description: "Folder of the experiment; runs/<name of the matrix> unless given" },
     resume: { type: "flag", description: "Go on in a folder that exists: finished runs are kept, interrupted ones taken up" },
+    reuse: { type: "list", hint: "DIR", description: "Take a finished run from this experiment where it is the same run" },
     parallel: { type: "integer", hint: "N", default: 1, least: 1, description: "Runs at a time" },
     json: { type: "flag", description: "The summary as one JSON document on stdout" },
   },
   examples: [
     ["envwright experiment matrix.yaml --parallel 2", "every arm with every seed, two at a time"],
     ["envwright experiment matrix.yaml --resume", "go on after an interruption"],
+    ["envwright experiment more.yaml --reuse runs/engineers", "copy the cells that are finished there, run the others"],
   ],
   interruptible: true,
   async run(values, { signal, print, printJson, note }) {
@@ -56,7 +57,12 @@ export default defineVerb({
       parallel: values.parallel,
       signal,
       onCell: (cell, state, done, total) => note(`${cell.arm}, seed ${cell.seed}: ${state} (${done}/${total})`),
-      runCell: (cell) => runCell(join(out, cell.folder), cell, recipe, workers, signal),
+      runCell: (cell) =>
+        runCell(
+          { dir: join(out, cell.folder), recipe, overrides: overridesOf(cell), seed: cell.seed, workers, reuse: values.reuse },
+          signal,
+          note,
+        ),
     });
     const results = await readResults(out, matrix);
     const summary = {
@@ -88,31 +94,6 @@ export default defineVerb({
     }
   },
 });
-
-async function runCell(dir: string, cell: Cell, recipe: string, workers: number, signal: AbortSignal): Promise<void> {
-  if (existsSync(join(dir, RUN_FILE))) {
-    await refuseOtherRecipe(dir, cell, recipe);
-    if (isFinished(await readHistory(await RunFolder.open(dir)))) return;
-    await runChild(["run", "--resume", dir, "--workers", String(workers), "--json"], signal);
-    return;
-  }
-  const sets = overridesOf(cell).flatMap((override) => ["--set", override]);
-  await runChild(["run", recipe, "--out", dir, "--seed", String(cell.seed), "--workers", String(workers), ...sets, "--json"], signal);
-}
-
-/** A folder of that name whose run was made by another recipe, other overrides or another seed is no cell of this matrix. */
-async function refuseOtherRecipe(dir: string, cell: Cell, recipe: string): Promise<void> {
-  const { record } = await RunFolder.open(dir);
-  const found = loadRecipe(recipe, overridesOf(cell));
-  const wanted = canonicalJson({ ...withAbsolutePaths(found.recipe, found.dir), seed: cell.seed });
-  if (canonicalJson({ ...record.recipe, seed: record.seed }) === wanted) return;
-  throw new InputError({
-    message: `${dir} holds a run of another recipe than the matrix says`,
-    value: dir,
-    expected: `the recipe with ${overridesOf(cell).join(" ") || "no overrides"} and seed ${cell.seed}`,
-    remedy: "choose another --out, or remove that folder",
-  });
-}
 
 function overridesOf(cell: Cell): string[] {
   return Object.entries(cell.overrides).map(([path, value]) => `${path}=${value}`);

@@ -1,20 +1,11 @@
 /** `envwright propose`: any stored stage asked again, by other engineers, variants or temperatures, without training and without writing. */
-import { type EngineerOptions, InputError, type KnobTable, nearest, type Proposal, proposalSchema, Seed } from "../../core/index.js";
-import {
-  compareProposals,
-  ENGINEERS,
-  type EngineerContext,
-  isModelEngineer,
-  type ProposalComparison,
-  proposeNext,
-  type Variant,
-} from "../../engineers/index.js";
+import { type EngineerOptions, InputError, type KnobTable, nearest, type Proposal, proposalSchema } from "../../core/index.js";
+import { compareProposals, ENGINEERS, isModelEngineer, type ProposalComparison } from "../../engineers/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { type TextTable, terminalTable } from "../../evaluation/index.js";
-import { contextOfStage, contextText, engineerFor } from "../../loop/index.js";
-import type { RunFolder } from "../../store/index.js";
+import { contextOfStage, contextText } from "../../loop/index.js";
 import { defineVerb } from "../define-verb.js";
-import { openStage, variantOf, withPolicies } from "../stored-stage.js";
+import { askStage, openStage, variantOf } from "../stored-stage.js";
 
 export default defineVerb({
   name: "propose",
@@ -57,7 +48,7 @@ export default defineVerb({
       const options: EngineerOptions = { ...recipe.engineer, ...model, name, temperature };
       // What computes reads no variant; asking it under each would only repeat the answer.
       const under = isModelEngineer(name) ? variants : variants.slice(0, 1);
-      proposals.push(...(await askedAgain({ folder, stage, family, context, options, variants: under, samples: values.samples, signal })));
+      proposals.push(...(await askStage({ folder, stage, family, context, options, variants: under, samples: values.samples, signal })));
     }
     const taken = (await folder.has(stage, "proposal.json")) ? await folder.readRecord(stage, "proposal.json", proposalSchema) : undefined;
     const comparison = compareProposals(proposals, { config: context.config, failures: context.failures, taken }, family);
@@ -83,33 +74,6 @@ function refuseUnknown(name: string): void {
     value: name,
     expected: `one of ${ENGINEERS.join(", ")}`,
     remedy: "envwright propose --help lists what it takes",
-  });
-}
-
-interface Asking {
-  folder: RunFolder;
-  stage: number;
-  family: AnyFamily;
-  context: EngineerContext;
-  options: EngineerOptions;
-  variants: readonly Variant[];
-  samples: number;
-  signal: AbortSignal;
-}
-
-async function askedAgain({ folder, stage, family, context, options, variants, samples, signal }: Asking): Promise<Proposal[]> {
-  // The first sample at the run's own settings is the run's own answer.
-  const root = Seed.root("run").child(folder.record.seed).child("stage", stage, "proposal");
-  return withPolicies(folder, stage, options, async (policies) => {
-    const engineer = await engineerFor(options, family, policies);
-    const proposals: Proposal[] = [];
-    for (const variant of variants) {
-      for (let sample = 0; sample < samples; sample++) {
-        const seed = sample === 0 ? root : root.child("sample", sample);
-        proposals.push(await proposeNext({ engineer, context, variant, family, options, seed, signal }));
-      }
-    }
-    return proposals;
   });
 }
 

@@ -155,6 +155,17 @@ describe("GRPO on the embedded engine", () => {
     expect(existsSync(to)).toBe(false);
   });
 
+  it("ends at the first step by which the token budget is sampled, with the bytes of a stage of so many steps", async () => {
+    const whole = await train(join(scratch, "whole"), { optimiser, steps: 6 });
+    const sampled = (rollouts: Rollout[], steps: number) => rollouts.filter((r) => r.step < steps).reduce((sum, r) => sum + r.tokens, 0);
+    const budget = sampled(whole.rollouts, 2) + 1;
+    const cut = await train(join(scratch, "budget"), { optimiser, steps: 6, tokens: budget });
+    expect(cut.metrics.map((m) => m.step)).toEqual([0, 1, 2]);
+    expect(sampled(cut.rollouts, 6)).toBeGreaterThanOrEqual(budget);
+    await train(join(scratch, "three"), { optimiser, steps: 3 });
+    expect((await readCheckpoint(join(scratch, "budget"))).parameters).toEqual((await readCheckpoint(join(scratch, "three"))).parameters);
+  });
+
   it("stops between two steps when it is interrupted", async () => {
     const controller = new AbortController();
     controller.abort();

@@ -56,13 +56,15 @@ export class EmbeddedTrainer<I extends InstanceBase> implements Trainer<I> {
     let parameters = initial;
     let globalStep = saved?.globalStep ?? 0;
     await this.engine.setParameters(parameters);
+    let sampled = 0;
 
-    for (let step = 0; step < grpo.steps; step++) {
+    for (let step = 0; step < grpo.steps && sampled < (grpo.tokens ?? Number.POSITIVE_INFINITY); step++) {
       if (request.signal?.aborted) throw new InterruptedError({ message: `interrupted in stage ${request.stage} at step ${step}` });
       const started = performance.now();
       const at = `stage ${request.stage}, step ${step}`;
 
       const groups = scoreGroups(await this.rollout(request, order.next(grpo.prompts), tokenizer, step), request.scorer);
+      sampled += groups.reduce((sum, g) => sum + g.samples.reduce((tokens, s) => tokens + s.tokens.length, 0), 0);
       await request.onRollouts?.(rolloutRecords(groups, request.stage, step));
 
       const batches = optimiserBatches(groups, grpo).filter((b) => b.length > 0);

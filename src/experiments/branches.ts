@@ -1,0 +1,183 @@
+/**
+ * Counterfactual branches of one stage → which proposal raised validation most, and what the one that was taken cost: its regret. Every
+ * branch trained from the same checkpoint until it had sampled as many tokens.
+ *
+ * The best of several is chosen on the validation set and, where there is one, measured on the held-out set: measured on the boards that it
+ * was chosen on, it would look better than it is, and so would the regret. Two intervals can be had, from boards (paired within each seed)
+ * and from the spread over seeds (t); the wider one is told, since few seeds can agree by chance.
+ */
+import { type PairedDifference, pairedOutcomes, type ValidationReport, Z95 } from "../core/index.js";
+import { markdownTable, type TextTable } from "../evaluation/index.js";
+import { type Estimate, estimate } from "./summary.js";
+
+export interface BranchRun {
+  branch: string;
+  seed: number;
+  /** Steps made and completion tokens sampled. */
+  steps: number;
+  tokens: number;
+  /** The checkpoint that all branches start from, and what the branch made of it. */
+  validation: { before: ValidationReport; after: ValidationReport };
+  heldOut?: { before: ValidationReport; after: ValidationReport };
+}
+
+export interface SeedDifference {
+  seed: number;
+  difference: PairedDifference;
+}
+
+export interface Change {
+  mean: number;
+  /** 95 %: the wider of the interval over seeds (t) and that over boards (paired, the seeds' errors taken together). */
+  interval: [number, number];
+  /** Mean over the boards of each seed. */
+  boards: SeedDifference[];
+}
+
+export interface BranchSummary {
+  branch: string;
+  /** Every proposal that came to this config. */
+  proposals: string[];
+  seeds: number[];
+  steps: number[];
+  tokens: number[];
+  /** Valid rate on the validation set, its gain over the checkpoint, and the gain for a million tokens. */
+  valid: Estimate;
+  gain: Change & { per_million_tokens: number | null };
+  /** On the held-out set, where there is one. */
+  held_out_gain?: Change;
+  /** This branch less the one that was taken, on the validation set. */
+  against_taken?: Change;
+}
+
+export interface BranchReport {
+  branches: BranchSummary[];
+  /** Highest mean valid rate on the validation set; the first of equals. */
+  best: string | undefined;
+  /** What was lost by the proposal that was taken: best less taken. Absent where the run took none. */
+  regret?: Change & { taken: string; best: string; set: "held-out" | "validation" };
+}
+
+export interface BranchInput {
+  /** Branch → the proposals that came to its config; in the order of the report. */
+  branches: Readonly<Record<string, readonly string[]>>;
+  /** The branch of the proposal that the run took. */
+  taken: string | undefined;
+  runs: readonly BranchRun[];
+}
+
+type SetName = "validation" | "heldOut";
+
+export function branchReport({ branches, taken, runs }: BranchInput): BranchReport {
+  const of = (branch: string) => runs.filter((r) => r.branch === branch).sort((a, b) => a.seed - b.seed);
+  const gain = (branch: string, set: SetName) =>
+    changeOf(
+      of(branch).flatMap((r) => {
+        const reports = r[set];
+        return reports === undefined ? [] : [{ seed: r.seed, difference: pairedOutcomes(reports.before, reports.after, 0) }];
+      }),
+    );
+  const between = (from: string, to: string, set: SetName) =>
+    changeOf(
+      of(to).flatMap((r) => {
+        const [mine, other] = [r[set], of(from).find((o) => o.seed === r.seed)?.[set]];
+        return mine === undefined || other === undefined ? [] : [{ seed: r.seed, difference: pairedOutcomes(other.after, mine.after, 0) }];
+      }),
+    );
+  const heldOut = runs.length > 0 && runs.every((r) => r.heldOut !== undefined);
+  const summaries = Object.entries(branches).flatMap(([branch, proposals]): BranchSummary[] => {
+    const own = of(branch);
+    if (own.length === 0) return [];
+    const gained = gain(branch, "validation");
+    const tokens = own.map((r) => r.tokens);
+    const spent = tokens.reduce((a, b) => a + b, 0) / own.length;
+    return [
+      {
+        branch,
+        proposals: [...proposals],
+        seeds: own.map((r) => r.seed),
+        steps: own.map((r) => r.steps),
+        tokens,
+        valid: estimate(own.map((r) => r.validation.after.total.valid.rate)),
+        gain: { ...gained, per_million_tokens: spent > 0 ? (gained.mean * 1e6) / spent : null },
+        ...(heldOut ? { held_out_gain: gain(branch, "heldOut") } : {}),
+        ...(taken === undefined || of(taken).length === 0 ? {} : { against_taken: between(taken, branch, "validation") }),
+      },
+    ];
+  });
+  const best = summaries.reduce<BranchSummary | undefined>((a, b) => (a === undefined || b.valid.mean > a.valid.mean ? b : a), undefined);
+  const known = taken !== undefined && summaries.some((s) => s.branch === taken);
+  return {
+    branches: summaries,
+    best: best?.branch,
+    ...(known && best !== undefined
+      ? {
+          regret: {
+            taken,
+            best: best.branch,
+            set: heldOut ? ("held-out" as const) : ("validation" as const),
+            ...between(taken, best.branch, heldOut ? "heldOut" : "validation"),
+          },
+        }
+      : {}),
+  };
+}
+
+function changeOf(boards: SeedDifference[]): Change {
+  const seeds = estimate(boards.map((b) => b.difference.difference));
+  const error = Math.sqrt(boards.reduce((sum, b) => sum + b.difference.stderr ** 2, 0)) / Math.max(1, boards.length);
+  const half = Math.max(Z95 * error, seeds.interval === undefined ? 0 : seeds.interval[1] - seeds.mean);
+  return { mean: seeds.mean, interval: [seeds.mean - half, seeds.mean + half], boards };
+}
+
+const percent = (x: number) => (100 * x).toFixed(1);
+const points = (x: number) => `${x >= 0 ? "+" : "−"}${Math.abs(100 * x).toFixed(1)}`;
+
+function change({ mean, interval }: Change): string {
+  return `${points(mean)} [${points(interval[0])}, ${points(interval[1])}]`;
+}
+
+export function branchTable(report: BranchReport): TextTable {
+  const several = (values: readonly number[]) => [...new Set(values)].join(", ");
+  return {
+    title: "Branches",
+    head: [
+      "branch",
+      "proposals",
+      "seeds",
+      "steps",
+      "tokens (k)",
+      "valid %",
+      "gain",
+      "gain, held out",
+      "against taken",
+      "gain per M tokens",
+    ],
+    rows: report.branches.map((b) => [
+      b.branch === report.best ? `${b.branch} (best)` : b.branch,
+      b.proposals.join(" = "),
+      b.seeds.join(", "),
+      several(b.steps),
+      b.tokens.map((t) => (t / 1000).toFixed(1)).join(", "),
+      percent(b.valid.mean),
+      change(b.gain),
+      b.held_out_gain === undefined ? "—" : change(b.held_out_gain),
+      b.branch === report.regret?.taken || b.against_taken === undefined ? "—" : change(b.against_taken),
+      b.gain.per_million_tokens === null ? "—" : points(b.gain.per_million_tokens),
+    ]),
+    left: [0, 1],
+  };
+}
+
+export function regretSentence({ regret, branches }: BranchReport): string {
+  if (regret === undefined) return "The run took no proposal after this stage, so there is no regret.";
+  if (regret.best === regret.taken)
+    return `Of ${branches.length} branches the proposal that was taken (${regret.taken}) was the best: no regret.`;
+  const within = regret.interval[0] <= 0 ? ", which is no measurable regret" : "";
+  const caution = regret.set === "validation" ? " It was chosen and measured on the same boards, which flatters it." : "";
+  return `Regret of the proposal that was taken (${regret.taken}): ${change(regret)} points against ${regret.best} on the ${regret.set} set (95 % interval)${within}.${caution}`;
+}
+
+export function branchMarkdown(report: BranchReport): string {
+  return `${markdownTable(branchTable(report))}\n\n${regretSentence(report)}`;
+}
