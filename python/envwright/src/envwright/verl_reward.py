@@ -1,0 +1,125 @@
+"""`compute_score` for verl: `reward.custom_reward_function.path` names this file, `.name` is compute_score.
+
+verl calls it once per completion, concurrently on one event loop; calls that meet within `linger` seconds share one request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from envwright.client import Item, Result, RewardClient
+
+
+class _Batcher:
+    """Gathers items for `linger` seconds, or until `batch` of them, and scores them in one request on a thread."""
+
+    def __init__(self, client: RewardClient, linger: float) -> None:
+        self.client = client
+        self.linger = linger
+        self.waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self.timer: asyncio.TimerHandle | None = None
+        self.tasks: set[asyncio.Task[None]] = set()
+
+    def score(self, item: Item) -> asyncio.Future[Result]:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Result] = loop.create_future()
+        self.waiting.append((item, future))
+        if len(self.waiting) >= self.client.batch:
+            self._flush()
+        elif self.timer is None:
+            self.timer = loop.call_later(self.linger, self._flush)
+        return future
+
+    def _flush(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer = None
+        batch, self.waiting = self.waiting, []
+        if batch:
+            task = asyncio.get_running_loop().create_task(self._send(batch))
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
+
+    async def _send(self, batch: list[tuple[Item, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await asyncio.to_thread(self.client.score, [item for item, _ in batch])
+        except BaseException as error:  # noqa: BLE001 (whoever waits has to hear of it)
+            for _, future in batch:
+                if not future.done():
+                    future.set_exception(error)
+            return
+        for (_, future), result in zip(batch, results, strict=True):
+            if not future.done():
+                future.set_result(result)
+
+
+_batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, _Batcher]] = WeakKeyDictionary()
+_tokenizers: dict[str, Any] = {}
+
+
+async def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: dict[str, Any] | None = None,
+    *,
+    url: str,
+    token: str | None = None,
+    token_env: str = "ENVWRIGHT_REWARD_TOKEN",
+    timeout: float = 60.0,
+    retries: int = 4,
+    batch: int = 256,
+    linger: float = 0.02,
+    family: str | None = None,
+    rendering: str | None = None,
+    objective: str | None = None,
+    reward: dict[str, Any] | None = None,
+    tokenizer: str | None = None,
+    max_tokens: int | None = None,
+    **_: Any,
+) -> dict[str, float]:
+    """The score of one completion: `score` and a constant set of numbers beside it.
+
+    `ground_truth` is the instance as JSON text. With `tokenizer` (a folder or hub name) lengths are counted in its tokens, and an answer
+    of `max_tokens` tokens or more counts as truncated; without it the service estimates them. The token is best given by environment.
+    """
+    options = {"family": family, "rendering": rendering, "objective": objective, "reward": _plain(reward)}
+    secret = token or os.environ.get(token_env)
+    key = json.dumps([url, secret, timeout, retries, batch, linger, options], sort_keys=True)
+    mine = _batchers.setdefault(asyncio.get_running_loop(), {})
+    if key not in mine:
+        mine[key] = _Batcher(RewardClient(url, secret, timeout=timeout, retries=retries, batch=batch, options=options), linger)
+    item: Item = {"instance": ground_truth, "completion": solution_str}
+    if tokenizer is not None:
+        item["tokens"] = _count(tokenizer, solution_str)
+        if max_tokens is not None and item["tokens"] >= max_tokens:
+            item["finish_reason"] = "length"
+    result = await mine[key].score(item)
+    return {
+        "score": float(result["score"]),
+        "valid": float(result["valid"]),
+        "optimal": float(result["optimal"]),
+        "accuracy": float(result["accuracy"]),
+        "length": float(result["length"]),
+        "accuracy_weight": float(result["weight"]),
+        "tokens": float(result["tokens"]),
+    }
+
+
+def _count(tokenizer: str, text: str) -> int:
+    if tokenizer not in _tokenizers:
+        from transformers import AutoTokenizer
+
+        _tokenizers[tokenizer] = AutoTokenizer.from_pretrained(tokenizer)
+    return len(_tokenizers[tokenizer].encode(text, add_special_tokens=False))
+
+
+def _plain(value: Any) -> Any:
+    """Hydra hands over its own containers; JSON wants plain ones."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    return {str(key): value[key] for key in value}

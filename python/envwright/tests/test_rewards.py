@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from typing import Any
+
+import pytest
+from conftest import Fake
+
+from envwright import RewardClient, RewardServiceError, compute_score, reward_function
+
+
+def client(fake: Fake, **options: Any) -> RewardClient:
+    return RewardClient(fake.url, backoff=0.01, **options)
+
+
+def test_items_come_back_in_order_over_several_batches(fake: Fake) -> None:
+    results = client(fake, batch=4).score([{"instance": "{}", "completion": "x" * n} for n in range(10)])
+    assert [r["score"] for r in results] == list(range(10))
+    assert [len(body["items"]) for body in fake.bodies] == [4, 4, 2]
+
+
+@pytest.mark.parametrize("fault", [503, 500, 429, "cut", "garbage"])
+def test_a_passing_fault_is_retried(fake: Fake, fault: int | str) -> None:
+    fake.faults = [fault, fault]
+    assert client(fake).score([{"instance": "{}", "completion": "abc"}])[0]["score"] == 3
+    assert len(fake.bodies) == 3
+
+
+@pytest.mark.parametrize("fault", [400, 401, 413])
+def test_a_refusal_raises_at_once(fake: Fake, fault: int) -> None:
+    fake.faults = [fault]
+    with pytest.raises(RewardServiceError, match=str(fault)):
+        client(fake).score([{"instance": "{}", "completion": ""}])
+    assert len(fake.bodies) == 1
+
+
+def test_an_item_that_could_not_be_judged_raises(fake: Fake) -> None:
+    fake.broken = {1}
+    with pytest.raises(RewardServiceError, match="no board"):
+        client(fake).score([{"instance": "{}", "completion": ""}] * 3)
+
+
+def test_an_answer_that_leaves_an_item_out_raises(fake: Fake) -> None:
+    fake.faults = ["short"]
+    with pytest.raises(RewardServiceError, match="one result per item"):
+        client(fake).score([{"instance": "{}", "completion": ""}] * 3)
+
+
+def test_an_unreachable_service_raises_and_scores_nothing() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    with pytest.raises(RewardServiceError, match="2 attempts"):
+        reward_function(url, retries=1, backoff=0.01)(prompts=["p"], completions=["c"], instance=["{}"])
+    with pytest.raises(RewardServiceError):
+        asyncio.run(compute_score("d", "c", "{}", url=url, retries=0))
+
+
+def test_a_silent_service_times_out() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(RewardServiceError, match="imeout"):
+            RewardClient(url, timeout=0.2, retries=0).score([{"instance": "{}", "completion": ""}])
+
+
+def test_trl_gives_lengths_and_marks_truncation(fake: Fake) -> None:
+    logged: dict[str, float] = {}
+    reward = reward_function(fake.url, "secret", max_tokens=3, eos_token_id=9)
+    scores = reward(
+        prompts=["p"] * 3,
+        completions=["a", [{"role": "assistant", "content": "bb"}], "ccc"],
+        completion_ids=[[1, 9], [1, 2, 9], [1, 2, 3]],
+        instance=['{"a": 1}', {"a": 2}, "{}"],
+        log_metric=logged.__setitem__,
+        trainer_state=None,
+    )
+    assert scores == [1, 2, 3]
+    items = fake.bodies[0]["items"]
+    assert [item["tokens"] for item in items] == [2, 3, 3]
+    assert [item.get("finish_reason") for item in items] == [None, None, "length"]
+    assert json.loads(items[1]["instance"]) == {"a": 2}
+    assert fake.tokens == ["Bearer secret"]
+    assert logged["valid"] == 1
+
+
+def test_verl_calls_share_requests(fake: Fake) -> None:
+    async def all_of_them() -> list[dict[str, float]]:
+        return await asyncio.gather(*(compute_score("d", "x" * n, "{}", url=fake.url, batch=64) for n in range(200)))
+
+    results = asyncio.run(all_of_them())
+    assert [r["score"] for r in results] == list(range(200))
+    assert sum(len(body["items"]) for body in fake.bodies) == 200
+    assert len(fake.bodies) <= 5
+    assert len({tuple(sorted(r)) for r in results}) == 1
+    # Another event loop starts afresh.
+    assert asyncio.run(compute_score("d", "xx", "{}", url=fake.url))["score"] == 2
+
+
+def test_verl_failures_reach_every_call_of_the_batch(fake: Fake) -> None:
+    fake.broken = {0}
+
+    async def all_of_them() -> list[Any]:
+        calls = (compute_score("d", "x", "{}", url=fake.url) for _ in range(5))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    assert all(isinstance(r, RewardServiceError) for r in asyncio.run(all_of_them()))
+
+
+BOARD = {
+    "size": 3,
+    "holes": [[1, 1]],
+    "agents": [{"start": [0, 0], "goal": [0, 2]}, {"start": [2, 0], "goal": [2, 1]}],
+}
+GOLD = "<cell:0,1> <cell:0,2> <next> <cell:2,1>"
+
+
+@pytest.mark.skipif("ENVWRIGHT_REWARD_URL" not in os.environ, reason="ENVWRIGHT_REWARD_URL names no running service")
+def test_the_real_service_scores_a_gold_answer_and_a_wrong_one() -> None:
+    url = os.environ["ENVWRIGHT_REWARD_URL"]
+    token = os.environ.get("ENVWRIGHT_REWARD_TOKEN")
+    real = RewardClient(url, token, options={"rendering": "compact"})
+    gold, wrong = real.score([{"instance": BOARD, "completion": GOLD, "tokens": 5}, {"instance": BOARD, "completion": "<cell:1,1>"}])
+    assert (gold["code"], gold["optimal"]) == ("valid", True)
+    assert gold["score"] > 0.9
+    assert (wrong["valid"], wrong["code"]) == (False, "parse-error")
+    score = asyncio.run(compute_score("d", GOLD, json.dumps(BOARD), url=url, token=token, rendering="compact"))
+    assert score["valid"] == 1
+    with pytest.raises(RewardServiceError, match="invalid-instance"):
+        real.score([{"instance": {"size": 1}, "completion": ""}])
