@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigError, SCHEMA_VERSION, type ValidationReport } from "../core/index.js";
 import { cells, parseMatrix } from "./matrix.js";
+import { plotExperiment } from "./plot.js";
 import { runMatrix } from "./run-matrix.js";
 import { armsMarkdown, estimate, summariseArms, validAt } from "./summary.js";
 
@@ -100,5 +101,42 @@ describe("the comparison of arms", () => {
     expect(self.optimal.mean).toBe(0.25);
     expect(self.against!.boards[0]!.difference.difference).toBe(0.25);
     expect(armsMarkdown(arms, "fixed")).toContain("| self | 1 | 50.0 | 25.0 | +50.0 |");
+    expect(armsMarkdown(arms, "fixed")).not.toContain("Measures");
+  });
+
+  it("gives each arm the means of its engineer's measures, and n/a where there is none", () => {
+    const base = report([0, 0]);
+    const measured = (accepted: number, repaired: number, rho: number | null) => ({
+      proposals: { accepted, repaired, rejected: 0 },
+      evidence_alignment: { holes: { rho, n: 5 } },
+      preservation: { shares: null, ratios: 0.5 },
+      template: { monotone: 1, still: 0.4, score: 0.4 },
+      frontier_focus: 0.25,
+      area_under_curve: 0.5,
+    });
+    const cell = (seed: number, measures: ReturnType<typeof measured>) => ({ arm: "self", seed, reports: [base, base], tokens: [1], proposals: [], measures }); // biome-ignore format: one cell
+    const [self] = summariseArms([cell(1, measured(3, 1, 0.2)), cell(2, measured(4, 0, null))], "self");
+    expect(self!.measures).toMatchObject({
+      proposals: { accepted: 7, repaired: 1, rejected: 0 },
+      accepted_share: 0.875,
+      evidence_alignment: { holes: 0.2 },
+      preservation: { shares: null, ratios: 0.5 },
+    });
+    const text = armsMarkdown([self!], "self");
+    expect(text).toMatch(/\| self +\| +87\.5 \| +0\.20 \| +n\/a \| +0\.50 \|/);
+  });
+
+  it("draws differences with intervals and seeds, and curves over tokens, in one figure", () => {
+    const base = report([0, 0, 0, 0]);
+    const cells = [1, 2].flatMap((seed) => [
+      { arm: "fixed", seed, reports: [base, report([1, 0, 0, 0])], tokens: [2e6], proposals: [] },
+      { arm: "self", seed, reports: [base, report([1, 1, seed - 1, 0])], tokens: [2e6], proposals: [] },
+    ]);
+    const svg = plotExperiment("m", "fixed", summariseArms(cells, "fixed"), cells);
+    expect(svg).toContain("m: 2 arms, 2 seeds");
+    expect(svg).toContain("points against fixed");
+    // Two seeds and their mean in the forest, five marks on each of two curves.
+    expect(svg.match(/<circle/g)!.length).toBeGreaterThanOrEqual(3);
+    expect(svg).not.toContain("NaN");
   });
 });

@@ -3,7 +3,10 @@
  * seed; held-out ones where every run has them) and training seeds (the spread of an arm's results over seeds). With few seeds the interval over seeds is a t interval,
  * wide and honest.
  */
+
 import { deviation, mean, type PairedDifference, pairedOutcomes, type ValidationReport } from "../core/index.js";
+import { type ArmMeasures, armMeasures, measuresMarkdown } from "./arm-measures.js";
+import type { EngineerMeasures } from "./engineer-measures.js";
 
 export interface CellResult {
   arm: string;
@@ -16,6 +19,8 @@ export interface CellResult {
   proposals: string[];
   /** Base and last checkpoint on boards that no engineer was told about. */
   heldOut?: { base: ValidationReport; last: ValidationReport };
+  /** Of its engineer; absent for a run without a proposal. */
+  measures?: EngineerMeasures;
 }
 
 export interface Estimate {
@@ -42,6 +47,8 @@ export interface ArmSummary {
   atEqualTokens: Estimate;
   tokens: Estimate;
   proposals: Record<string, number>;
+  /** Of the engineer, means over seeds. */
+  measures: ArmMeasures | undefined;
   /** Valid rate against the reference arm: over seeds, and for each seed paired over boards. */
   against: { seeds: Estimate; boards: { seed: number; difference: PairedDifference }[] } | undefined;
 }
@@ -89,6 +96,7 @@ export function summariseArms(results: readonly CellResult[], reference: string)
       atEqualTokens: estimate(own.map((r) => validAt(r, fewest))),
       tokens: estimate(own.map((r) => r.tokens.reduce((a, b) => a + b, 0))),
       proposals,
+      measures: armMeasures(own.flatMap((r) => r.measures ?? [])),
       against: paired.length === 0 ? undefined : { seeds: estimate(paired.map((p) => p.difference.difference)), boards: paired },
     };
   });
@@ -143,5 +151,6 @@ export function armsMarkdown(arms: readonly ArmSummary[], reference: string): st
     any === undefined
       ? ""
       : `\n\nRates and gains on the ${any.set} set; mean over stages and at equal tokens on the validation set. Brackets: 95 % t intervals over seeds.`;
-  return lines.join("\n") + where;
+  const measures = measuresMarkdown(arms);
+  return lines.join("\n") + where + (measures === "" ? "" : `\n\n${measures}`);
 }

@@ -11,7 +11,9 @@ import {
   type CellResult,
   cells,
   type Matrix,
+  measureEngineer,
   parseMatrix,
+  plotExperiment,
   runMatrix,
   summariseArms,
 } from "../../experiments/index.js";
@@ -77,6 +79,8 @@ export default defineVerb({
       join(out, "report.md"),
       `# ${matrix.name}\n\n${matrix.description === "" ? "" : `${matrix.description}\n\n`}${markdown}\n`,
     );
+    if (results.length > 0)
+      await writeFileAtomic(join(out, "figure.svg"), plotExperiment(matrix.name, matrix.reference, summary.arms, results));
     if (values.json) printJson(summary);
     else print(markdown);
     if (signal.aborted)
@@ -104,8 +108,10 @@ async function readResults(out: string, matrix: Matrix): Promise<CellResult[]> {
   for (const cell of cells(matrix)) {
     const dir = join(out, cell.folder);
     if (!existsSync(join(dir, RUN_FILE))) continue;
-    const history = await readHistory(await RunFolder.open(dir));
+    const folder = await RunFolder.open(dir);
+    const history = await readHistory(folder);
     if (!isFinished(history)) continue;
+    const measures = await measureEngineer(folder, history);
     const { base, stages, heldOut } = history;
     results.push({
       arm: cell.arm,
@@ -114,6 +120,7 @@ async function readResults(out: string, matrix: Matrix): Promise<CellResult[]> {
       tokens: stages.map((s) => s.training?.completion_tokens ?? 0),
       proposals: stages.flatMap((s) => s.proposal?.outcome ?? []),
       ...(heldOut === undefined ? {} : { heldOut }),
+      ...(measures === undefined ? {} : { measures }),
     });
   }
   return results;
