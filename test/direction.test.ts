@@ -17,6 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   evaluation: ["core"],
   diagnosis: ["core"],
   engineers: ["core"],
+  pictures: ["core", "environments"],
 };
 /** These see all. */
 const SEE_ALL = ["loop", "experiments", "server", "ui", "cli"];

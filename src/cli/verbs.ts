@@ -20,6 +20,7 @@ export const VERBS: readonly VerbEntry[] = [
   entry("pretrain", "Train a base checkpoint on demonstrations", () => import("./verbs/pretrain.js")),
   entry("generate", "Generate instances under a config", () => import("./verbs/generate.js")),
   entry("solve", "Solve one board to certified optimality", () => import("./verbs/solve.js")),
+  entry("draw", "Draw a board or a plan: SVG, animated SVG, PNG or GIF", () => import("./verbs/draw.js")),
   entry("verify", "Judge completions against their instances", () => import("./verbs/verify.js")),
   entry("eval", "Evaluate a policy on a set of instances", () => import("./verbs/eval.js")),
   entry("propose", "Ask an engineer again about a stored stage, without training", () => import("./verbs/propose.js")),
