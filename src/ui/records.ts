@@ -13,6 +13,7 @@ import type {
   TrainingSummary,
   Verdict,
 } from "../core/index.js";
+import type { Phase } from "../core/events.js";
 import type { PublishedRow } from "../evaluation/published.js";
 import type { ReportedGain, RunReport } from "../evaluation/report.js";
 import type { SetReport } from "../evaluation/set-report.js";
@@ -88,6 +89,8 @@ export interface RunDetail {
   report: RunReport;
   stages: StageFacts[];
   steps: StepPoint[];
+  /** Where a live run is; null between phases and for one that does not go on. */
+  now: { stage: number; phase: Phase } | null;
   /** Byte offset in events.jsonl up to which this record is true: where the stream goes on. */
   offset: number;
 }
@@ -168,6 +171,12 @@ export interface RolloutPage {
 
 export type Cell = [number, number];
 
+/** A plan as it goes: `positions[t][agent]` after t steps, and every rule that it breaks. */
+export interface Track {
+  positions: Cell[][];
+  broken: { rule: string; step: number; agents: number[]; cell: Cell; other: Cell | null; sentence: string }[];
+}
+
 export interface BoardFacts {
   size: number;
   holes: Cell[];
@@ -197,9 +206,9 @@ export interface RolloutDetail {
   advantage: number | null;
   failure: { boundary: string; message: string } | null;
   board: BoardFacts | null;
-  /** Positions of every agent at every time, from the start; null where the answer holds no plan. */
-  model: Cell[][] | null;
-  optimum: Cell[][] | null;
+  /** Null where the answer holds no plan. */
+  model: Track | null;
+  optimum: Track | null;
   /** Any other family's instance, as JSON. */
   other: string | null;
 }

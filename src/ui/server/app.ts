@@ -3,7 +3,7 @@
  * Computes nothing of its own: each route is a question to one of the modules beside this one.
  *
  *     GET  /api/meta  /api/runs  /api/runs/:run  /api/runs/:run/events  /api/runs/:run/stages/:stage
- *     GET  /api/runs/:run/rollouts?…  /api/runs/:run/rollout?set&stage&id  /api/compare?runs=a,b  /api/benchmarks  /api/experiments
+ *     GET  /api/runs/:run/rollouts?…  /api/runs/:run/rollout?set&stage&id  /api/runs/:run/picture?…  /api/compare?runs=a,b  /api/benchmarks  /api/experiments
  *     POST /api/runs/:run/stages/:stage/propose  /api/runs/:run/stages/:stage/answer          (--allow-actions)
  */
 import { type Context, Hono } from "hono";
@@ -18,7 +18,7 @@ import { followEvents } from "./event-tail.js";
 import { guard } from "./guard.js";
 import { answerAsHuman, humanAnswerSchema } from "./human.js";
 import { pageFile } from "./page-files.js";
-import { rolloutDetail } from "./rollout-detail.js";
+import { rolloutDetail, rolloutPicture } from "./rollout-detail.js";
 import { queryRollouts, RolloutQueries, rolloutFilterSchema } from "./rollout-query.js";
 import { ServedRoot } from "./root.js";
 import { isRunning, isWaiting } from "./run-state.js";
@@ -50,6 +50,11 @@ export interface AppOptions {
 }
 
 const LARGEST_BODY = 64 * 1024;
+const rolloutQuery = z.strictObject({
+  set: z.enum(["training", "validation"]),
+  stage: z.coerce.number().int().nonnegative().max(9999),
+  id: z.string().max(200),
+});
 const stageNumber = z.coerce.number().int().nonnegative().max(9999);
 
 export function createApp(options: AppOptions): { app: Hono; close: () => Promise<void> } {
@@ -104,11 +109,22 @@ export function createApp(options: AppOptions): { app: Hono; close: () => Promis
   });
 
   app.get("/api/runs/:run/rollout", async (c) => {
-    const query = z.strictObject({ set: z.enum(["training", "validation"]), stage: stageNumber, id: z.string().max(200) });
-    const { set, stage, id } = parseWith(query, c.req.query(), "rollout");
+    const { set, stage, id } = parseWith(rolloutQuery, c.req.query(), "rollout");
     const { folder } = await shelf.open(c.req.param("run"));
     const detail = await rolloutDetail(folder, c.req.param("run"), set, stage, id);
     return detail === undefined ? missing(c, `there is no rollout "${id}" in stage ${stage}`) : c.json(detail);
+  });
+
+  app.get("/api/runs/:run/picture", async (c) => {
+    const query = rolloutQuery.extend({ plan: z.enum(["model", "optimum"]), format: z.enum(["svg", "gif"]) });
+    const { set, stage, id, plan, format } = parseWith(query, c.req.query(), "picture");
+    const { folder } = await shelf.open(c.req.param("run"));
+    const picture = await rolloutPicture(folder, set, stage, id, plan, format);
+    if (picture === undefined) return missing(c, "there is no plan to draw");
+    return c.body(typeof picture === "string" ? picture : new Uint8Array(picture), 200, {
+      "Content-Type": format === "svg" ? "image/svg+xml" : "image/gif",
+      "Content-Disposition": `attachment; filename="${plan}-${id.replace(/[^\w-]+/g, "-")}.${format}"`,
+    });
   });
 
   app.get("/api/compare", async (c) => {

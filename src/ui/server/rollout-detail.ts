@@ -2,27 +2,58 @@
  * One rollout with everything to look at it: the prompt, the answer, the verdict, the board, and where every agent is at every time under the
  * model's plan and under an optimal one. Reads plans with the verifier's own parsers, so that what is drawn is what was judged.
  */
-import { type Rendering, rolloutSchema, type Verdict } from "../../core/index.js";
-import { familyByName } from "../../environments/index.js";
+import { type InstanceBase, type Rendering, type Rollout, rolloutSchema } from "../../core/index.js";
+import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { optimalPlan } from "../../environments/mapf-frozenlake/demonstrate.js";
-import {
-  ACTIONS,
-  type Action,
-  COLUMN_STEP,
-  type Instance,
-  instanceSchema,
-  type Objective,
-  ROW_STEP,
-  stepLimit,
-} from "../../environments/mapf-frozenlake/index.js";
-import { parseChat } from "../../environments/mapf-frozenlake/parse-chat.js";
-import { parseCompact } from "../../environments/mapf-frozenlake/parse-compact.js";
-import { PLAN_STRIDE, PlanBuffer } from "../../environments/mapf-frozenlake/plan.js";
+import { type Instance, instanceSchema, type Objective } from "../../environments/mapf-frozenlake/index.js";
+import { animatedSvg, brokenSentence, type DrawnPlan, readAnswer, replay } from "../../pictures/index.js";
+import { animatedGif } from "../../pictures/raster.js";
 import { recordOf } from "../../store/columns.js";
 import { openDuckDB } from "../../store/duckdb.js";
 import type { RunFolder } from "../../store/index.js";
-import type { Cell, RolloutDetail, RolloutSet } from "../records.js";
+import type { Cell, RolloutDetail, RolloutSet, Track } from "../records.js";
 import { rolloutFiles } from "./rollout-query.js";
+
+interface Found {
+  rollout: Rollout;
+  instance: InstanceBase | undefined;
+  /** The instance, where it is a board. */
+  board: Instance | undefined;
+  family: AnyFamily;
+  objective: string;
+}
+
+async function find(folder: RunFolder, set: RolloutSet, stage: number, id: string): Promise<Found | undefined> {
+  const { recipe } = folder.record;
+  const paths = await rolloutFiles(folder, set, [stage]);
+  const row = await firstRow(paths.rollouts, id);
+  if (row === undefined) return undefined;
+  const rollout = rolloutSchema.parse(row);
+  const family = familyByName(recipe.family);
+  const found = await firstRow(paths.boards, rollout.instance);
+  const instance = found === undefined ? undefined : family.instanceSchema.parse(found);
+  const objective = family.objective(family.configSchema.parse(recipe.config));
+  const board = family.name === "mapf-frozenlake" && instance !== undefined ? instanceSchema.parse(instance) : undefined;
+  return { rollout, instance, board, family, objective };
+}
+
+/** A plan as a file that moves; undefined where there is no such rollout, board or plan. */
+export async function rolloutPicture(
+  folder: RunFolder,
+  set: RolloutSet,
+  stage: number,
+  id: string,
+  plan: "model" | "optimum",
+  format: "svg" | "gif",
+): Promise<Uint8Array | string | undefined> {
+  const found = await find(folder, set, stage, id);
+  if (found?.board === undefined) return undefined;
+  const { board, rollout, objective } = found;
+  const drawn = plan === "model" ? modelPlan(board, rollout, folder.record.recipe.rendering) : optimalActions(board, objective);
+  if (drawn === null) return undefined;
+  const title = `${plan === "model" ? "Plan of the policy" : `Optimal plan (${objective.replaceAll("_", " ")})`}, ${rollout.instance}`;
+  return format === "svg" ? animatedSvg(board, drawn, { title }) : animatedGif(board, drawn, { title });
+}
 
 export async function rolloutDetail(
   folder: RunFolder,
@@ -31,16 +62,11 @@ export async function rolloutDetail(
   stage: number,
   id: string,
 ): Promise<RolloutDetail | undefined> {
+  const found = await find(folder, set, stage, id);
+  if (found === undefined) return undefined;
+  const { rollout, instance, board, family, objective } = found;
   const { recipe } = folder.record;
-  const paths = await rolloutFiles(folder, set, [stage]);
-  const row = await firstRow(paths.rollouts, "id", id);
-  if (row === undefined) return undefined;
-  const rollout = rolloutSchema.parse(row);
-  const family = familyByName(recipe.family);
-  const found = await firstRow(paths.boards, "id", rollout.instance);
-  const instance = found === undefined ? undefined : family.instanceSchema.parse(found);
-  const objective = family.objective(family.configSchema.parse(recipe.config));
-  const board = family.name === "mapf-frozenlake" && instance !== undefined ? instanceSchema.parse(instance) : undefined;
+  const model = board === undefined ? null : modelPlan(board, rollout, recipe.rendering);
   const { verdict, reward, advantage, failure } = rollout;
   return {
     run,
@@ -61,8 +87,8 @@ export async function rolloutDetail(
     advantage: advantage ?? null,
     failure: failure === undefined ? null : { boundary: failure.boundary, message: failure.message },
     board: board === undefined ? null : boardFacts(board),
-    model: board === undefined ? null : modelTrack(board, rollout.completion, rollout.finish_reason, recipe.rendering, verdict),
-    optimum: board === undefined ? null : actionTrack(board, optimalPlan(board, objective as Objective)),
+    model: board === undefined || model === null ? null : trackOf(board, model),
+    optimum: board === undefined ? null : trackOf(board, optimalActions(board, objective)),
     other: board === undefined && instance !== undefined ? JSON.stringify(instance, undefined, 2) : null,
   };
 }
@@ -71,12 +97,12 @@ function boardFacts({ size, holes, agents, optimum, conflict, wait_required, has
   return { size, holes, agents, optimum, conflict, wait_required, hash };
 }
 
-async function firstRow(paths: readonly string[], column: string, value: string): Promise<Record<string, unknown> | undefined> {
+async function firstRow(paths: readonly string[], id: string): Promise<Record<string, unknown> | undefined> {
   if (paths.length === 0) return undefined;
   const duckdb = await openDuckDB();
   try {
     const list = paths.map((p) => `'${p.replaceAll("'", "''")}'`).join(", ");
-    const result = await duckdb.connection.runAndReadAll(`SELECT * FROM read_parquet([${list}]) WHERE ${column} = $1 LIMIT 1`, [value]);
+    const result = await duckdb.connection.runAndReadAll(`SELECT * FROM read_parquet([${list}]) WHERE id = $1 LIMIT 1`, [id]);
     const row = result.getRowObjectsJS()[0];
     return row === undefined ? undefined : recordOf(row, result.columnNames(), result.columnTypes());
   } finally {
@@ -84,45 +110,27 @@ async function firstRow(paths: readonly string[], column: string, value: string)
   }
 }
 
-/** Positions by agent and time; null where the answer holds no plan. Agents that are done stay where they are. */
-function modelTrack(
-  board: Instance,
-  completion: string,
-  finish: "stop" | "length",
-  rendering: Rendering,
-  verdict: Verdict | undefined,
-): Cell[][] | null {
-  if (verdict === undefined || verdict.code === "parse-error" || verdict.code === "truncated") return null;
-  const plan = new PlanBuffer();
-  const read = rendering === "compact" ? parseCompact : parseChat;
-  if (read(completion, finish, board.agents.length, stepLimit(board.size), plan) !== undefined) return null;
-  const tracks = board.agents.map(({ start }, agent) => {
-    const track: Cell[] = [[start[0], start[1]]];
-    for (let step = 0; step < plan.lengths[agent]!; step++) {
-      const code = plan.steps[agent * PLAN_STRIDE + step]!;
-      const [row, column] = track.at(-1)!;
-      track.push(plan.layout === "cells" ? [code >> 4, code & 15] : [row + ROW_STEP[code]!, column + COLUMN_STEP[code]!]);
-    }
-    return track;
-  });
-  return padded(tracks);
+/** Null where the answer holds no plan. */
+function modelPlan(board: Instance, rollout: Rollout, rendering: Rendering): DrawnPlan | null {
+  const plan = readAnswer(board, rollout.completion, rollout.finish_reason, rendering);
+  return "code" in plan ? null : plan;
 }
 
-function actionTrack(board: Instance, plan: readonly Action[][]): Cell[][] {
-  return padded(
-    board.agents.map(({ start }, agent) => {
-      const track: Cell[] = [[start[0], start[1]]];
-      for (const action of plan[agent] ?? []) {
-        const code = ACTIONS.indexOf(action);
-        const [row, column] = track.at(-1)!;
-        track.push([row + ROW_STEP[code]!, column + COLUMN_STEP[code]!]);
-      }
-      return track;
-    }),
-  );
+function optimalActions(board: Instance, objective: string): DrawnPlan {
+  return { layout: "actions", agents: optimalPlan(board, objective as Objective) };
 }
 
-function padded(tracks: Cell[][]): Cell[][] {
-  const length = Math.max(...tracks.map((t) => t.length));
-  return tracks.map((track) => [...track, ...Array.from({ length: length - track.length }, (): Cell => track.at(-1)!)]);
+function trackOf(board: Instance, plan: DrawnPlan): Track {
+  const { positions, broken } = replay(board, plan);
+  return {
+    positions: positions.map((cells) => cells.map(([row, column]): Cell => [row, column])),
+    broken: broken.map((b) => ({
+      rule: b.rule,
+      step: b.step,
+      agents: [...b.agents],
+      cell: [b.cell[0], b.cell[1]],
+      other: b.other === undefined ? null : [b.other[0], b.other[1]],
+      sentence: brokenSentence(b),
+    })),
+  };
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { eventSchema, type RunEvent } from "../../core/index.js";
+import { eventSchema, type Phase, type RunEvent } from "../../core/index.js";
 import { humanStatus } from "../../engineers/index.js";
 import { HUMAN_FILE } from "../../loop/human-desk.js";
 import { lockHolder } from "../../store/index.js";
@@ -35,7 +35,35 @@ export function isWaiting(dir: string, stage: number | undefined): boolean {
 
 /** The last whole line of events.jsonl that says something known; a failure's message is what people want to see. */
 export async function lastEvent(dir: string): Promise<RunEvent | undefined> {
-  let text: string;
+  return (await newestEvents(dir)).next().value ?? undefined;
+}
+
+/** The phase that the newest events are in, as far as the last 64 KiB say. */
+export async function currentPhase(dir: string): Promise<{ stage: number; phase: Phase } | null> {
+  for (const event of await newestEvents(dir)) {
+    if (event.type === "phase-started") return { stage: event.stage, phase: event.phase };
+    if (event.type === "phase-finished" || event.type === "run-finished") return null;
+  }
+  return null;
+}
+
+/** Newest first. */
+async function newestEvents(dir: string): Promise<Generator<RunEvent, undefined>> {
+  return parsed(await tail(dir));
+}
+
+function* parsed(lines: readonly string[]): Generator<RunEvent, undefined> {
+  for (const line of lines) {
+    try {
+      const event = eventSchema.safeParse(JSON.parse(line));
+      if (event.success) yield event.data;
+    } catch {
+      // The first of the lines may be the end of one that began before the block.
+    }
+  }
+}
+
+async function tail(dir: string): Promise<string[]> {
   try {
     const file = await open(join(dir, "events.jsonl"), "r");
     try {
@@ -43,21 +71,12 @@ export async function lastEvent(dir: string): Promise<RunEvent | undefined> {
       const length = Math.min(size, 64 * 1024);
       const buffer = Buffer.alloc(length);
       await file.read(buffer, 0, length, size - length);
-      text = buffer.toString("utf8");
+      const text = buffer.toString("utf8");
+      return text.slice(0, text.lastIndexOf("\n")).split("\n").reverse();
     } finally {
       await file.close();
     }
   } catch {
-    return undefined;
+    return [];
   }
-  const lines = text.slice(0, text.lastIndexOf("\n")).split("\n");
-  for (const line of lines.reverse()) {
-    try {
-      const event = eventSchema.safeParse(JSON.parse(line));
-      if (event.success) return event.data;
-    } catch {
-      // The first of the lines may be the end of one that began before the block.
-    }
-  }
-  return undefined;
 }

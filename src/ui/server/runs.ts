@@ -13,7 +13,7 @@ import { RunFolder } from "../../store/index.js";
 import type { FamilyFacts, RunDetail, RunEntry, StageFacts, StepPoint } from "../records.js";
 import { sizeOf } from "./event-tail.js";
 import type { ServedRoot } from "./root.js";
-import { lastEvent, stateOf } from "./run-state.js";
+import { currentPhase, lastEvent, stateOf } from "./run-state.js";
 
 interface Known {
   signature: string;
@@ -120,6 +120,7 @@ export class RunShelf {
           entropy: m.entropy ?? null,
         }),
       ),
+      now: state === "running" || state === "waiting" ? await currentPhase(dir) : null,
       offset,
     };
   }
