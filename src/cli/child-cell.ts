@@ -51,8 +51,10 @@ async function wantedKey({ recipe, overrides, seed }: CellRun): Promise<string> 
   return cellKey(absolute, seed, await checkpointHash(absolute.base));
 }
 
+/** Runs of old versions did not write the hash of their base down: then it is that of the base as it stands where the run names it. */
 async function keyOf({ record }: RunFolder): Promise<string> {
-  return cellKey(record.recipe, record.seed, record.base_sha256);
+  const { recipe, seed, base_sha256 } = record;
+  return cellKey(recipe, seed, base_sha256 ?? (existsSync(recipe.base) ? await checkpointHash(recipe.base) : undefined));
 }
 
 /** A finished run with this key among the folders directly below `dir`. */
