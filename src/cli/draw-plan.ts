@@ -3,9 +3,14 @@ import { ACTIONS, type Action, type Board, COLUMN_STEP, ROW_STEP } from "../envi
 
 const GAP = "   ";
 
-/** Grids from the start to the last arrival: agents as digits, their goals as letters, holes as #. `width` in characters. */
-export function drawPlan(board: Board, plan: readonly (readonly Action[])[], width = 100): string {
-  const frames = positions(board, plan).map((cells, step) => frame(board, cells, step));
+/**
+ * Grids from the start to the last arrival: agents as digits, their goals as letters, holes as #; X where two agents are on a cell, ! where
+ * one is on a hole. A move off the grid leaves the agent where it is. `width` in characters; `steps` draws the first ones only.
+ */
+export function drawPlan(board: Board, plan: readonly (readonly Action[])[], width = 100, steps = Number.POSITIVE_INFINITY): string {
+  const frames = positions(board, plan)
+    .slice(0, steps + 1)
+    .map((cells, step) => frame(board, cells, step));
   const frameWidth = Math.max(...frames.map((lines) => lines[0]!.length));
   const perRow = Math.max(1, Math.floor((width + GAP.length) / (frameWidth + GAP.length)));
   const rows: string[] = [];
@@ -28,7 +33,8 @@ function positions(board: Board, plan: readonly (readonly Action[])[]): [number,
   for (let step = 0; step < longest; step++) {
     now = now.map(([row, column], agent) => {
       const action = ACTIONS.indexOf(plan[agent]?.[step] ?? "WAIT");
-      return [row + ROW_STEP[action]!, column + COLUMN_STEP[action]!];
+      const to: [number, number] = [row + ROW_STEP[action]!, column + COLUMN_STEP[action]!];
+      return to.every((at) => at >= 0 && at < board.size) ? to : [row, column];
     });
     all.push(now);
   }
@@ -41,8 +47,11 @@ function frame({ size, holes, agents }: Board, cells: readonly [number, number][
   agents.forEach(({ goal: [row, column] }, agent) => {
     grid[row]![column] = String.fromCharCode("a".charCodeAt(0) + agent);
   });
-  cells.forEach(([row, column], agent) => {
-    grid[row]![column] = String(agent);
+  const isHole = new Set(holes.map(String));
+  cells.forEach((cell, agent) => {
+    const [row, column] = cell;
+    const shared = cells.some((other, i) => i !== agent && other[0] === row && other[1] === column);
+    grid[row]![column] = shared ? "X" : isHole.has(String(cell)) ? "!" : String(agent);
   });
   const title = step === 0 ? "start" : `step ${step}`;
   const lines = grid.map((row) => row.join(" "));

@@ -22,6 +22,8 @@ export const VERBS: readonly VerbEntry[] = [
   entry("solve", "Solve one board to certified optimality", () => import("./verbs/solve.js")),
   entry("draw", "Draw a board or a plan: SVG, animated SVG, PNG or GIF", () => import("./verbs/draw.js")),
   entry("verify", "Judge completions against their instances", () => import("./verbs/verify.js")),
+  entry("audit", "Report duplicates within and between sets, under symmetry and agent order", () => import("./verbs/audit.js")),
+  entry("export", "Write a set for another trainer: verl, TRL, plain prompts, plain instances", () => import("./verbs/export.js")),
   entry("eval", "Evaluate a policy on a set of instances", () => import("./verbs/eval.js")),
   entry("propose", "Ask an engineer again about a stored stage, without training", () => import("./verbs/propose.js")),
   entry(

@@ -1,26 +1,47 @@
-/** `envwright solve`: one board → certified optima and a plan for each objective, drawn step by step. Unsolvable is an answer, not an error. */
+/**
+ * `envwright solve`: one board → certified optima and a plan for each objective, drawn step by step. Unsolvable is an answer, not an error.
+ * The board comes from our JSON, from a row of a set (ours or foreign), or from MovingAI's pair of files.
+ */
 import { readFile } from "node:fs/promises";
+import { extname } from "node:path";
 import { text } from "node:stream/consumers";
-import { InputError, parseJsonWith } from "../../core/index.js";
+import { z } from "zod";
+import { CorruptFileError, InputError, parseJsonWith, parseWith } from "../../core/index.js";
+import { familyByName } from "../../environments/index.js";
 import { type Board, boardSchema, OBJECTIVES, type Objective, type SolveResult, solve } from "../../environments/mapf-frozenlake/index.js";
+import { movingAiBoard, parseMap, parseScenario } from "../../environments/mapf-frozenlake/movingai.js";
+import { readRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { drawPlan } from "../draw-plan.js";
+import { MAP_OPTION, openMapping } from "../row-mapping.js";
 
 export default defineVerb({
   name: "solve",
   description: "Solve one board to certified optimality",
   options: {
-    file: { type: "positional", hint: "FILE", required: true, description: "Board as JSON: {size, holes, agents}; - reads stdin" },
+    file: {
+      type: "positional",
+      hint: "FILE",
+      required: true,
+      description: "Board as JSON {size, holes, agents}, - for stdin; a set (.jsonl, .parquet); or a MovingAI .map",
+    },
+    scenario: { type: "positional", hint: "SCEN", description: "MovingAI .scen of the .map" },
+    agents: { type: "integer", hint: "K", default: 1, least: 1, description: "Lines of the .scen, from its first" },
+    row: { type: "integer", hint: "N", default: 1, least: 1, description: "Row of a set" },
+    map: MAP_OPTION,
     objective: { type: "choice", of: ["makespan", "sum-of-costs"], description: "Only this objective; both unless given" },
+    steps: { type: "integer", hint: "N", least: 0, description: "Draw the first N steps only; 0 draws none" },
     budget: { type: "integer", hint: "NODES", least: 1, description: "Search nodes at most; never a time" },
     json: { type: "flag", description: "Status, costs and plans as one JSON document on stdout" },
   },
   examples: [
     ["envwright solve board.json", "both optima, with the plans drawn"],
+    ["envwright solve room.map room.scen --agents 3", "a MovingAI map with the first three agents of its scenario"],
+    ["envwright solve boards.parquet --row 7", "the seventh board of a set"],
     [`echo '{"size": 2, "holes": [], "agents": [{"start": [0, 0], "goal": [1, 1]}]}' | envwright solve - --json`, "from a pipe, as JSON"],
   ],
   async run(values, { print, printJson }) {
-    const board = await readBoard(values.file);
+    const board = await readBoard(values);
     const objectives: readonly Objective[] =
       values.objective === undefined ? OBJECTIVES : [values.objective.replaceAll("-", "_") as Objective];
     const result = solve(board, { objectives, ...(values.budget === undefined ? {} : { budget: values.budget }) });
@@ -32,29 +53,72 @@ export default defineVerb({
         ...(makespan === undefined ? {} : { makespan }),
         plans,
       });
-    } else print(explain(board, objectives, result));
+    } else print(explain(board, objectives, result, values.steps));
   },
 });
 
-async function readBoard(file: string): Promise<Board> {
-  const source =
-    file === "-"
-      ? text(process.stdin)
-      : readFile(file, "utf8").catch((cause) => {
-          throw new InputError({ message: `${file}: no such file`, value: file, expected: "a JSON file", remedy: "check the path", cause });
-        });
-  return parseJsonWith(boardSchema, await source, file === "-" ? "stdin" : file);
+interface Asked {
+  file: string;
+  scenario: string | undefined;
+  agents: number;
+  row: number;
+  map: string | undefined;
 }
 
-function explain(board: Board, objectives: readonly Objective[], result: SolveResult): string {
+async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<Board> {
+  const kind = extname(file).toLowerCase();
+  if (kind === ".map" || scenario !== undefined) {
+    if (kind !== ".map" || scenario === undefined || map !== undefined) {
+      throw new InputError({
+        message: scenario === undefined ? `${file}: a map has no agents of its own` : `${scenario}: a scenario belongs to a .map`,
+        value: [file, scenario],
+        expected: "both files of the pair and no field mapping: envwright solve room.map room.scen --agents 3",
+        remedy: scenario === undefined ? "name the .scen as well" : "name the .map first",
+      });
+    }
+    const grid = parseMap(await readText(file), file);
+    return movingAiBoard(grid, parseScenario(await readText(scenario), scenario, grid, agents), `${file} with ${scenario}`);
+  }
+  const mapping = openMapping(map, familyByName("mapf-frozenlake"));
+  const asBoard = (value: unknown, at: string) => parseWith(boardSchema, mapping === undefined ? value : mapping(value), at);
+  if (kind === ".jsonl" || kind === ".ndjson" || kind === ".parquet" || (kind === ".json" && (row > 1 || mapping !== undefined))) {
+    let read = 0;
+    for await (const rows of readRows(file)) {
+      if (row <= read + rows.length) return asBoard(rows[row - 1 - read], `${file}, row ${row}`);
+      read += rows.length;
+    }
+    throw new InputError({
+      message: `${file} has ${read} rows`,
+      value: row,
+      expected: `a row from 1 to ${read}`,
+      remedy: "name another --row",
+    });
+  }
+  const source = file === "-" ? "stdin" : file;
+  const content = file === "-" ? await text(process.stdin) : await readText(file);
+  if (mapping === undefined) return parseJsonWith(boardSchema, content, source);
+  return asBoard(parseJsonWith(z.unknown(), content, source, CorruptFileError), source);
+}
+
+function readText(file: string): Promise<string> {
+  return readFile(file, "utf8").catch((cause) => {
+    throw new InputError({ message: `${file}: no such file`, value: file, expected: "an existing file", remedy: "check the path", cause });
+  });
+}
+
+function explain(board: Board, objectives: readonly Objective[], result: SolveResult, steps: number | undefined): string {
   if (result.status === "unsolvable") return "unsolvable: no plan brings every agent to its goal under the rules (proven)";
   if (result.status !== "solved") return `${result.status}: ${result.nodes} nodes searched; --budget allows more`;
+  const width = process.stdout.columns ?? 100;
   const parts = objectives.flatMap((objective) => {
     const plan = result.plans[objective];
     return plan === undefined
       ? []
       : [
-          `${objective.replaceAll("_", " ")} ${result[objective]} (certified optimum)\n\n${drawPlan(board, plan, process.stdout.columns ?? 100)}`,
+          [
+            `${objective.replaceAll("_", " ")} ${result[objective]} (certified optimum)`,
+            ...(steps === 0 ? [] : [drawPlan(board, plan, width, steps)]),
+          ].join("\n\n"),
         ];
   });
   return parts.join("\n\n");

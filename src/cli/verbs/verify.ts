@@ -15,14 +15,16 @@ import { familyByName } from "../../environments/index.js";
 import { readRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { loadInstanceSet } from "../instance-sets.js";
+import { MAP_OPTION, openMapping } from "../row-mapping.js";
 
 export default defineVerb({
   name: "verify",
   description: "Judge completions against their instances",
   options: {
-    instances: { type: "text", hint: "FILE", required: true, description: "Instances: .jsonl, .json or .parquet" },
+    instances: { type: "text", hint: "FILE", required: true, description: "Instances: .jsonl, .json or .parquet, or a benchmark set" },
     completions: { type: "text", hint: "FILE", required: true, description: "Completions: {instance, completion, finish_reason} a line" },
     rendering: { type: "choice", of: ["chat", "compact"], default: "chat", description: "Language of the completions" },
+    map: MAP_OPTION,
     family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
     json: { type: "flag", description: "Counts and verdicts as one JSON document on stdout" },
   },
@@ -32,7 +34,7 @@ export default defineVerb({
   ],
   async run(values, { print, printJson }) {
     const family = familyByName(values.family);
-    const instances = await loadInstanceSet(values.instances, family);
+    const instances = await loadInstanceSet(values.instances, family, undefined, openMapping(values.map, family));
     const find = finder(instances, values.instances);
     const verdicts: { instance: CompletionRecord["instance"]; verdict: Verdict }[] = [];
     for await (const rows of readRows(values.completions)) {

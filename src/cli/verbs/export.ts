@@ -1,0 +1,62 @@
+/** `envwright export`: a set → a file that another trainer reads. One batch after the other passes through, so memory stays flat. */
+import { InputError, InterruptedError } from "../../core/index.js";
+import { familyByName } from "../../environments/index.js";
+import { requireRowFormat, writeRows } from "../../store/index.js";
+import { defineVerb } from "../define-verb.js";
+import { EXPORTS, rowMaker } from "../export-rows.js";
+import { readInstanceSet } from "../instance-sets.js";
+import { MAP_OPTION, openMapping } from "../row-mapping.js";
+
+export default defineVerb({
+  name: "export",
+  description: "Write a set for another trainer: verl, TRL, plain prompts, plain instances",
+  options: {
+    set: { type: "positional", hint: "SET", required: true, description: "Instances (.jsonl, .json, .parquet) or a benchmark set" },
+    to: {
+      type: "choice",
+      of: EXPORTS,
+      default: "instances",
+      description: "Rows of verl, rows of TRL, {instance, prompt}, or the instances",
+    },
+    out: { type: "text", hint: "FILE.jsonl|.parquet", required: true, description: "File to write" },
+    map: MAP_OPTION,
+    rendering: { type: "choice", of: ["chat", "compact"], default: "chat", description: "Language of the prompts" },
+    system: { type: "text", hint: "TEXT", description: "A system message before each prompt (verl and TRL)" },
+    split: { type: "text", hint: "NAME", default: "train", description: "extra_info.split of verl's rows" },
+    limit: { type: "integer", hint: "N", least: 1, description: "The first N instances only" },
+    family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
+    json: { type: "flag", description: "What was written as one JSON document on stdout" },
+  },
+  examples: [
+    ["envwright export train.parquet --to verl --out verl-train.parquet", "the columns that verl's data loader expects"],
+    ["envwright export bench-3 --to trl --out bench-3.parquet", "a conversational set for TRL"],
+    [
+      "envwright export boards.jsonl --map grid=board,starts=from,goals=to --out ours.jsonl",
+      "a foreign set as ours, with certified optima",
+    ],
+  ],
+  interruptible: true,
+  async run(values, { signal, print, printJson }) {
+    requireRowFormat(values.out);
+    const family = familyByName(values.family);
+    const maker = rowMaker(values.to, { family, rendering: values.rendering, split: values.split, system: values.system });
+    const mapping = openMapping(values.map, family);
+    let rows = 0;
+    async function* made(): AsyncGenerator<unknown> {
+      for await (const batch of readInstanceSet(values.set, family, { mapping, limit: values.limit })) {
+        if (signal.aborted) throw new InterruptedError({ message: "the export was interrupted", remedy: "start it again" });
+        for (const instance of batch) yield maker.row(instance, rows++);
+      }
+      if (rows > 0) return;
+      throw new InputError({
+        message: `${values.set} holds no instance`,
+        value: values.set,
+        expected: "at least one",
+        remedy: "check the file",
+      });
+    }
+    await writeRows(values.out, maker.schema, made());
+    if (values.json) printJson({ set: values.set, to: values.to, out: values.out, rows });
+    else print(`${rows} rows in ${values.out} (${values.to})`);
+  },
+});
