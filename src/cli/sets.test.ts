@@ -1,0 +1,183 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { callCli } from "../../test/call-cli.js";
+import { instanceSchema, mapfFrozenLake, parsePrompt, transformBoard } from "../environments/mapf-frozenlake/index.js";
+import { readParquetRows } from "../store/index.js";
+
+let folder: string;
+const at = (name: string): string => join(folder, name);
+const lines = (name: string) => readFileSync(at(name), "utf8").trimEnd().split("\n").map((line) => JSON.parse(line)); // biome-ignore format: one line
+const writeLines = (name: string, rows: unknown[]) => writeFileSync(at(name), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "envwright-sets-"));
+  writeFileSync(
+    at("config.yaml"),
+    'agents: [2]\nobjective: makespan\nsizes:\n  "4": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0.2 }\n  "5": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0 }\n',
+  );
+  const made = await callCli(["generate", "--config", at("config.yaml"), "--count", "40", "--seed", "1", "--out", at("boards.jsonl")]);
+  expect(made.code).toBe(0);
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function parquet(name: string): Promise<Record<string, unknown>[]> {
+  const rows: Record<string, unknown>[] = [];
+  for await (const batch of readParquetRows(at(name))) rows.push(...batch);
+  return rows;
+}
+
+describe("export", () => {
+  it("writes verl's columns as nested Parquet; the prompt and the ground truth both are the instance", async () => {
+    expect(await callCli(["export", at("boards.jsonl"), "--to", "verl", "--split", "test", "--out", at("verl.parquet")])).toMatchObject({
+      code: 0,
+    });
+    const rows = await parquet("verl.parquet");
+    expect(rows).toHaveLength(40);
+    const instances = lines("boards.jsonl");
+    rows.forEach((row, index) => {
+      const { id, hash, size } = instances[index];
+      expect(Object.keys(row)).toEqual(["data_source", "prompt", "ability", "reward_model", "extra_info"]);
+      expect(row).toMatchObject({
+        data_source: "envwright/mapf-frozenlake",
+        extra_info: { split: "test", index, id, hash, stratum: String(size) },
+      });
+      const [{ role, content }] = row.prompt as [{ role: string; content: string }];
+      const truth = (row.reward_model as { style: string; ground_truth: string }).ground_truth;
+      const instance = instanceSchema.parse(JSON.parse(truth));
+      expect(role).toBe("user");
+      expect(parsePrompt(content, "chat")).toEqual({ size, holes: instance.holes, agents: instance.agents });
+      const answer = mapfFrozenLake.demonstrate(instance, "makespan", "chat");
+      expect(mapfFrozenLake.verify(instance, answer, "stop", "chat").ok).toBe(true);
+    });
+  });
+
+  it("writes TRL's conversational prompts, with a system message where asked, alike in JSON lines and Parquet", async () => {
+    for (const out of ["trl.parquet", "trl.jsonl"]) {
+      expect(
+        (await callCli(["export", at("boards.jsonl"), "--to", "trl", "--system", "Short.", "--limit", "7", "--out", at(out)])).code,
+      ).toBe(0);
+    }
+    expect(await parquet("trl.parquet")).toEqual(lines("trl.jsonl"));
+    const [first] = lines("trl.jsonl");
+    expect(first.prompt.map(({ role }: { role: string }) => role)).toEqual(["system", "user"]);
+    expect(JSON.parse(first.instance)).toEqual(lines("boards.jsonl")[0]);
+    expect(lines("trl.jsonl")).toHaveLength(7);
+  });
+
+  it("turns instances into Parquet and back without a difference", async () => {
+    await callCli(["export", at("boards.jsonl"), "--out", at("there.parquet")]);
+    await callCli(["export", at("there.parquet"), "--out", at("back.jsonl")]);
+    expect(readFileSync(at("back.jsonl"), "utf8")).toBe(readFileSync(at("boards.jsonl"), "utf8"));
+  });
+
+  it("leaves nothing behind when a row is no board, and names the row", async () => {
+    writeLines("bad.jsonl", [
+      { m: ["FF", "FF"], s: [[0, 0]], g: [[1, 1]] },
+      { m: ["FF", "F?"], s: [[0, 0]], g: [[1, 0]] },
+    ]);
+    const { code, stderr } = await callCli(["export", at("bad.jsonl"), "--map", "grid=m,starts=s,goals=g", "--out", at("bad.parquet")]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("bad.jsonl, row 2: cell (1, 1)");
+    await expect(parquet("bad.parquet")).rejects.toThrow("no such file");
+  });
+});
+
+describe("audit", () => {
+  const json = async (...argv: string[]) => JSON.parse((await callCli(["audit", "--json", ...argv])).stdout);
+
+  it("finds a board again under a symmetry and another order of agents, and a repeat within a set, by size", async () => {
+    const boards = lines("boards.jsonl");
+    const [a, b] = [boards.find(({ size }) => size === 4), boards.find(({ size }) => size === 5)];
+    const turned = transformBoard(a, 5);
+    writeLines("other.jsonl", [
+      { id: "t", ...turned, agents: [...turned.agents].reverse() },
+      { ...b, id: "b" },
+      { ...b, id: "b again" },
+    ]);
+    expect(await json(at("boards.jsonl"), at("other.jsonl"))).toEqual({
+      pairs: 1,
+      sets: [
+        expect.objectContaining({ count: 40, distinct: 40 }),
+        { name: at("other.jsonl"), count: 3, distinct: 2, strata: { "4": { count: 1, distinct: 1 }, "5": { count: 2, distinct: 1 } } },
+      ],
+      overlaps: [{ sets: [at("boards.jsonl"), at("other.jsonl")], shared: 2, strata: { "4": 1, "5": 1 }, examples: [[a.id, "t"], [b.id, "b"]] }], // biome-ignore format: a report
+    });
+    expect((await callCli(["audit", at("boards.jsonl"), at("other.jsonl")])).code).toBe(0);
+    const failed = await callCli(["audit", at("other.jsonl"), "--against", at("boards.jsonl"), "--fail-on-overlap"]);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain("2 boards are shared");
+  });
+
+  it("takes a run folder as its stages and evaluation sets, and benchmark sets by name", async () => {
+    mkdirSync(at("run/stages/00"), { recursive: true });
+    writeFileSync(at("run/run.json"), "{}");
+    for (const name of ["validation.parquet", "stages/00/train.parquet"])
+      await callCli(["export", at("boards.jsonl"), "--out", join(at("run"), name)]);
+    const report = await json(at("run"), "bench-3");
+    expect(report.sets.map(({ name, count }: { name: string; count: number }) => [name.replace(at("run"), ""), count])).toEqual([
+      [": validation", 40],
+      [": stage 00", 40],
+      ["bench-3", 1200],
+    ]);
+    expect(report.overlaps.map(({ shared }: { shared: number }) => shared)).toEqual([40]);
+    expect(await json(at("run"), "--against", "bench-3")).toMatchObject({ pairs: 2, overlaps: [] });
+  });
+
+  it("with --recompute finds an optimum that is recorded wrongly", async () => {
+    const [board] = lines("boards.jsonl");
+    expect((await callCli(["audit", at("boards.jsonl"), "--recompute"])).code).toBe(0);
+    writeLines("wrong.jsonl", [{ ...board, optimum: { ...board.optimum, makespan: board.optimum.makespan + 1 } }]);
+    const { code, stderr } = await callCli(["audit", at("wrong.jsonl"), "--recompute"]);
+    expect([code, stderr.includes(board.id)]).toEqual([1, true]);
+  });
+});
+
+describe("solve", () => {
+  it("reads MovingAI's pair and draws the plan step by step; --steps draws less", async () => {
+    writeFileSync(at("room.map"), "type octile\nheight 2\nwidth 3\nmap\n...\n.@.\n");
+    writeFileSync(at("room.scen"), "version 1\n0\troom.map\t3\t2\t0\t1\t2\t0\t3\n0\troom.map\t3\t2\t1\t0\t2\t1\t2\n");
+    const { stdout, code } = await callCli(["solve", at("room.map"), at("room.scen"), "--agents", "2"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("step 3");
+    expect(stdout).toContain("# # #");
+    const short = await callCli(["solve", at("room.map"), at("room.scen"), "--steps", "1"]);
+    expect(short.stdout).toContain("step 1");
+    expect(short.stdout).not.toContain("step 2");
+  });
+
+  it("solves a row of a set, and of a foreign set under its mapping", async () => {
+    const board = lines("boards.jsonl")[2];
+    const ours = JSON.parse((await callCli(["solve", at("boards.jsonl"), "--row", "3", "--json"])).stdout);
+    expect(ours).toMatchObject({ status: "solved", makespan: board.optimum.makespan, sum_of_costs: board.optimum.sum_of_costs });
+    writeLines("far.jsonl", [{ task: { n: board.size, pits: board.holes, who: board.agents } }]);
+    const far = await callCli(["solve", at("far.jsonl"), "--map", "size=task.n,holes=task.pits,agents=task.who", "--json"]);
+    expect(JSON.parse(far.stdout)).toEqual(ours);
+    expect((await callCli(["solve", at("boards.jsonl"), "--row", "41"])).stderr).toContain("has 40 rows");
+  });
+});
+
+describe("verify", () => {
+  it("judges completions against a foreign set under its mapping", async () => {
+    writeLines("foreign.jsonl", [{ grid: ["FF", "FH"], from: [[0, 0]], to: [[0, 1]] }]);
+    writeLines(
+      "answers.jsonl",
+      ["RIGHT", "DOWN, RIGHT"].map((moves) => ({ instance: 1, completion: `<answer>\nAgent 0: ${moves}\n</answer>` })),
+    );
+    const map = "grid=grid,starts=from,goals=to";
+    const { stdout } = await callCli([
+      "verify",
+      "--instances",
+      at("foreign.jsonl"),
+      "--completions",
+      at("answers.jsonl"),
+      "--map",
+      map,
+      "--json",
+    ]);
+    expect(JSON.parse(stdout)).toMatchObject({ n: 2, valid: 1, codes: { valid: 1, hole: 1 } });
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { ConfigError, InputError } from "../../core/index.js";
+import { completeInstance } from "./complete.js";
+import { mapRow, parseFieldMapping, readFieldMapping } from "./field-mapping.js";
+
+/** One board in the shapes that data sets have it in. */
+const BOARD = { size: 3, holes: [[0, 2], [1, 1]], agents: [{ start: [0, 0], goal: [2, 2] }, { start: [2, 1], goal: [1, 2] }] }; // biome-ignore format: a board
+const { hash } = completeInstance(BOARD);
+const starts = [[0, 0], [2, 1]]; // biome-ignore format: pairs
+const goals = [[2, 2], [1, 2]]; // biome-ignore format: pairs
+const swapped = (cells: number[][]) => cells.map(([r, c]) => [c, r]);
+
+describe("a field mapping finds the same board", () => {
+  it.each<[string, string, unknown]>([
+    ["under its own names", "coordinates=rc", BOARD],
+    ["in letters", "grid=map,starts=s,goals=g", { map: ["SFH", "FHG", "FSG"], s: starts, g: goals }],
+    ["in one string", "grid=map,starts=s,goals=g", { map: "..@\n.@.\n...\n", s: starts, g: goals }],
+    ["in numbers", "grid=map,starts=s,goals=g", { map: [[0, 0, 1], [0, 1, 0], [0, 0, 0]], s: starts, g: goals }], // biome-ignore format: a grid
+    ["in letters of its own", "grid=m,hole=a,free=bH,starts=s,goals=g", { m: ["bHa", "bab", "bbb"], s: starts, g: goals }],
+    [
+      "as x and y",
+      "size=n,holes=pits,starts=s,goals=g,coordinates=xy",
+      { n: 3, pits: swapped(BOARD.holes), s: swapped(starts), g: swapped(goals) },
+    ],
+    ["with named coordinates, whatever the order says", "size=n,agents=who,coordinates=xy,holes=h", { n: 3, h: [{ row: 0, col: 2 }, { x: 1, y: 1 }], who: [{ start: { row: 0, column: 0 }, goal: { x: 2, y: 2 } }, { start: { x: 1, y: 2 }, goal: { r: 1, c: 2 } }] }], // biome-ignore format: a row
+    ["through nested lists", "size=p.0.n,holes=p.0.h,starts=p.0.bots.*.from,goals=p.0.bots.*.to", { p: [{ n: 3, h: BOARD.holes, bots: [{ from: [0, 0], to: [2, 2] }, { from: [2, 1], to: [1, 2] }] }] }], // biome-ignore format: a row
+    ["in agents as pairs", "agents=a", { size: 3, holes: BOARD.holes, a: [[[0, 0], [2, 2]], [[2, 1], [1, 2]]] }], // biome-ignore format: a row
+    ["in lists that are kept as JSON text", "grid=map,starts=s,goals=g", { map: ["SFH", "FHG", "FSG"], s: JSON.stringify(starts), g: JSON.stringify(goals) }], // biome-ignore format: a row
+  ])("%s", (_, mapping, row) => {
+    expect(completeInstance(mapRow(parseFieldMapping(mapping), row)).hash).toBe(hash);
+  });
+});
+
+describe("a field mapping refuses", () => {
+  const grid = parseFieldMapping("grid=m,starts=s,goals=g");
+  it.each<[string, unknown, string]>([
+    ["an unknown letter", { m: ["F?", "FF"], s: starts, g: goals }, 'cell (0, 1) of the grid is "?"'],
+    ["rows of different length", { m: ["FF", "F"], s: starts, g: goals }, "row 1 of the grid has 1 cells, row 0 has 2"],
+    ["a grid that is not square", { m: ["FFF", "FFF"], s: starts, g: goals }, "the grid is 2x3"],
+    ["a path that leads nowhere, with the names that there are", { m: ["FF", "FF"], from: starts, g: goals }, 'there is no "s" (path s)'],
+    ["starts and goals of different number", { m: ["FF", "FF"], s: starts, g: [[0, 0]] }, "2 starts but 1 goals"],
+    ["a coordinate that is none", { m: ["FF", "FF"], s: [[0, 0.5]], g: [[0, 0]] }, "start 0 is no cell: [0,0.5]"],
+  ])("%s", (_, row, said) => {
+    expect(() => mapRow(grid, row)).toThrow(InputError);
+    expect(() => mapRow(grid, row)).toThrow(said);
+  });
+
+  it("unknown keys, keys without a value, keys given twice, and letters that are both", () => {
+    for (const text of ["gird=m", "grid", "grid=a,grid=b", "coordinates=yx"]) expect(() => parseFieldMapping(text)).toThrow(ConfigError);
+    expect(() => parseFieldMapping("hole=ab,free=bc")).toThrow('"b" is both a hole and free');
+    expect(readFieldMapping({ grid: "m", hole: [7], free: [0, 1] }, "file").free).toEqual(["0", "1"]);
+  });
+});
