@@ -19,6 +19,7 @@ import { familyConformance } from "../src/environments/conformance.js";
 import { familyByName } from "../src/environments/index.js";
 import { certify, completeInstance, instanceSchema, mapfFrozenLake } from "../src/environments/mapf-frozenlake/index.js";
 import { cells, parseMatrix } from "../src/experiments/index.js";
+import { ENDPOINT_PRESETS, endpointOptions } from "../src/policies/index.js";
 import { ratioMetrics, rolloutMetrics } from "../src/trainers/embedded/grpo-step.js";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -166,6 +167,10 @@ describe("examples in YAML and JSON", () => {
     expect(examples.length).toBeGreaterThan(3);
     for (const { page, text } of examples) {
       const value = parse(text) as Record<string, unknown>;
+      if ("endpoint" in value) {
+        endpointOptions(value, page);
+        continue;
+      }
       if ("arms" in value) {
         const matrix = parseMatrix(value, page);
         for (const { overrides } of cells(matrix)) {
@@ -311,6 +316,11 @@ describe("docs/engineers.md", () => {
     expect(labelled(page, "compact-context")).toBe(prompt);
     expect(labelled(page, "compact-answer")).toBe(answer);
   });
+});
+
+it("docs/models.md lists every preset with its address and the variable of its key", () => {
+  const rows = Object.entries(ENDPOINT_PRESETS).map(([name, { baseUrl, keyEnv }]) => `| \`${name}\` | \`${baseUrl}\` | \`${keyEnv}\` |`);
+  for (const row of rows) expect(unpadded(read("docs/models.md"))).toContain(row);
 });
 
 it("docs/loop.md tells of every type of event", () => {
