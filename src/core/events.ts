@@ -56,6 +56,8 @@ export const eventSchema = z.discriminatedUnion("type", [
   /** A person is asked: the run goes on once the file at `path` says that it is approved. */
   z.object({ type: z.literal("human-waiting"), ...at, stage: z.int(), path: z.string(), refusal: z.string().optional() }),
   z.object({ type: z.literal("human-answered"), ...at, stage: z.int(), seconds: z.number() }),
+  /** A line that a trainer outside of this process wrote. */
+  z.object({ type: z.literal("log"), ...at, stage: z.int(), source: z.string(), line: z.string() }),
   z.object({ type: z.literal("warning"), ...at, stage: z.int().optional(), message: z.string() }),
   z.object({ type: z.literal("run-finished"), ...at, seconds: z.number() }),
   z.object({ type: z.literal("run-failed"), ...at, message: z.string(), boundary: z.string() }),

@@ -82,7 +82,57 @@ export const grpoOptionsSchema = z.strictObject({
 export type GrpoOptions = z.infer<typeof grpoOptionsSchema>;
 
 export const embeddedTrainerSchema = z.strictObject({ kind: z.literal("embedded"), grpo: grpoOptionsSchema.prefault({}) });
-export const trainerOptionsSchema = z.discriminatedUnion("kind", [embeddedTrainerSchema]);
+/** What every trainer outside of this process has. Of `grpo` it takes all but `tokens`, `zero_variance`, `replay_*` and Muon. */
+const engineShape = {
+  grpo: grpoOptionsSchema.prefault({}),
+  python: z.string().default("python3").describe("Python that has the engine and this project's package (`pip install ./python`)."),
+  micro_batch: z
+    .int()
+    .positive()
+    .optional()
+    .describe("Completions in one forward pass per device; all of an optimiser step's unless given."),
+  retries: z.int().nonnegative().default(1).describe("Times a stage is begun again after the engine failed."),
+  reward_host: z
+    .string()
+    .default("127.0.0.1")
+    .describe("Address the run's reward service listens on: where the engine reaches this machine."),
+  environment: z.record(z.string(), z.string()).default({}).describe("Further environment variables of the engine."),
+};
+
+export const trlTrainerSchema = z.strictObject({
+  kind: z.literal("trl"),
+  ...engineShape,
+  launch: z
+    .array(z.string())
+    .default([])
+    .describe("Launcher put before the script, e.g. [accelerate, launch, --config_file, two.yaml]; empty: python -m."),
+  processes: z.int().positive().default(1).describe("Training processes that the launcher starts."),
+  device: z.enum(["cpu", "gpu"]).default("gpu"),
+  dtype: z.enum(["float32", "bfloat16"]).default("float32").describe("Type of the weights."),
+});
+export type TrlTrainerOptions = z.infer<typeof trlTrainerSchema>;
+
+export const verlTrainerSchema = z.strictObject({
+  kind: z.literal("verl"),
+  ...engineShape,
+  nodes: z.int().positive().default(1).describe("Machines of the cluster."),
+  gpus_per_node: z.int().positive().default(8),
+  max_prompt_tokens: z.int().positive().default(2048).describe("Longest prompt; a longer one is an error, never cut."),
+  rollout: z.enum(["vllm", "sglang"]).default("vllm").describe("Engine that samples."),
+  tensor_parallel: z.int().positive().default(1).describe("GPUs that share one copy of the sampling model."),
+  gpu_memory: share.default(0.6).describe("Share of GPU memory for the sampling engine."),
+  thinking: z.boolean().default(false).describe("`enable_thinking` of the chat template."),
+  ray: z
+    .string()
+    .optional()
+    .describe("Address of a Ray cluster's job server, e.g. http://head:8265; unless given verl runs on this machine."),
+  shared: z.string().optional().describe("Folder that all machines see, for data and checkpoints; the run's own unless given."),
+  overrides: z.array(z.string()).default([]).describe("Further Hydra overrides, last on the command line."),
+});
+export type VerlTrainerOptions = z.infer<typeof verlTrainerSchema>;
+
+export const trainerOptionsSchema = z.discriminatedUnion("kind", [embeddedTrainerSchema, trlTrainerSchema, verlTrainerSchema]);
+export type TrainerOptions = z.infer<typeof trainerOptionsSchema>;
 
 export const engineerOptionsSchema = z.strictObject({
   name: z.string().default("self").describe("Which engineer proposes: see `envwright propose --help`."),

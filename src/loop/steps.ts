@@ -187,6 +187,12 @@ export async function trainStage<I extends InstanceBase>(
             bench.events.emit({ type: "step", stage, step, metrics: values, seconds });
             progress(++done, trainer.stepsPerStage);
           },
+          onLog: (line) => bench.events.emit({ type: "log", stage, source: trainer.kind, line }),
+          onRestart: async (message) => {
+            bench.events.emit({ type: "warning", stage, message });
+            await folder.truncateMetrics(stage);
+            done = 0;
+          },
           onRollouts: async (groups) => {
             for (const group of groups) accumulator.add(group);
             await rollouts.append(groups.flat());

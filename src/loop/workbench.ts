@@ -14,13 +14,14 @@ import {
   type Recipe,
   Seed,
 } from "../core/index.js";
-import { ENGINEERS, engineeringDemonstration, engineerWords, type Variant, variantNamed } from "../engineers/index.js";
+import { ENGINEERS, type Variant, variantNamed } from "../engineers/index.js";
 import { familyByName } from "../environments/index.js";
 import { type Checkpoint, checkpointHash, Engine, readCheckpoint } from "../nn/index.js";
 import { FamilyScorer } from "../rewards/index.js";
 import type { RunFolder } from "../store/index.js";
-import { EmbeddedTrainer, type Trainer } from "../trainers/index.js";
+import type { Trainer } from "../trainers/index.js";
 import type { PolicyOpener } from "./engineering.js";
+import { openTrainer } from "./open-trainer.js";
 import { workerCount } from "./workers.js";
 
 export interface Workbench<I extends InstanceBase = InstanceBase> {
@@ -128,8 +129,6 @@ export async function openWorkbench({ folder, events, signal, workers: asked, op
   const root = Seed.root("run").child(seed);
   const workers = workerCount(asked ?? recipe.workers);
   const strata = family.strata(template);
-  // A base that never learned the engineer's language (another vocabulary) has nothing to keep.
-  const speaks = engineerWords(family.allStrata, family).every((word) => base.tokenizer.has(word));
   const { grpo } = recipe.trainer;
   const engine = await Engine.start({ config: base.config, workers });
   return {
@@ -144,11 +143,7 @@ export async function openWorkbench({ folder, events, signal, workers: asked, op
     baseFolder,
     engine,
     workers,
-    trainer: new EmbeddedTrainer(engine, {
-      grpo,
-      objective,
-      ...(speaks ? { replay: (random) => engineeringDemonstration(random, strata, family, { history: true }) } : {}),
-    }),
+    trainer: openTrainer({ recipe, family, strata, objective, engine, base }),
     newScorer: () => new FamilyScorer(family, { objective, rendering: recipe.rendering, reward: recipe.reward, scale: grpo.scale_rewards }),
     events,
     signal,

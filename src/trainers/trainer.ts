@@ -20,13 +20,20 @@ export interface TrainStageRequest<I extends InstanceBase = InstanceBase> {
   onStep?: (metrics: Metrics, seconds: number) => void;
   /** Called with the rollouts of each step in order, one list per prompt. */
   onRollouts?: (groups: Rollout[][]) => void | Promise<void>;
+  /** Lines that an engine outside of this process writes. */
+  onLog?: (line: string) => void;
+  /** The engine failed and the stage begins again within its budget: the metrics told so far are void. */
+  onRestart?: (reason: string) => void | Promise<void>;
 }
 
 export interface Trainer<I extends InstanceBase = InstanceBase> {
   readonly kind: string;
   /** Steps that one stage takes, for progress. */
   readonly stepsPerStage: number;
-  /** @throws {DivergenceError} NaN or divergence; @throws {InterruptedError} the signal was aborted. Nothing is written then. */
+  /**
+   * @throws {DivergenceError} NaN or divergence; @throws {InterruptedError} the signal was aborted; @throws {BoundaryError} the engine
+   * failed, with the end of its log. No checkpoint is written then.
+   */
   trainStage(request: TrainStageRequest<I>): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,0 +1,150 @@
+/**
+ * Ray's job server by its REST API: submit, follow state and log, stop. A job that failed is submitted again by whoever asked, under a new
+ * id. Calls have a time limit and are repeated while the server cannot be reached, within a budget. No Ray library is needed here.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { BoundaryError, InputError } from "../../core/index.js";
+import type { EngineCommand, EngineEnd, RunEngine } from "../engine/run-process.js";
+
+export const RAY_STATES = ["PENDING", "RUNNING", "STOPPED", "SUCCEEDED", "FAILED"] as const;
+const jobSchema = z.object({ status: z.enum(RAY_STATES), message: z.string().nullish() });
+export type RayJob = z.infer<typeof jobSchema>;
+
+export interface RayJobRequest {
+  entrypoint: string;
+  submission_id?: string;
+  runtime_env?: { env_vars?: Record<string, string>; working_dir?: string };
+  metadata?: Record<string, string>;
+}
+
+export interface RayJobsOptions {
+  /** Milliseconds that one call may take. */
+  timeout?: number;
+  /** Calls made in a row before a server that does not answer is given up. */
+  attempts?: number;
+  /** Milliseconds between two looks at a job. */
+  every?: number;
+  /** To whom a failure is attributed. */
+  boundary?: string;
+}
+
+export class RayJobs {
+  private readonly base: string;
+  private readonly options: Required<RayJobsOptions>;
+
+  /** @param address of the job server, e.g. http://head:8265. @throws {InputError} for another kind of address. */
+  constructor(address: string, options: RayJobsOptions = {}) {
+    if (!/^https?:\/\//.test(address)) {
+      throw new InputError({
+        message: `${address} is no address of a Ray job server`,
+        value: address,
+        expected: "http://HOST:8265",
+        remedy: "trainer.ray names the dashboard's address of the head node, not ray://",
+      });
+    }
+    this.base = `${address.replace(/\/+$/, "")}/api/jobs/`;
+    this.options = { timeout: 30_000, attempts: 6, every: 2000, boundary: "ray", ...options };
+  }
+
+  /** Returns the submission id. */
+  async submit(request: RayJobRequest): Promise<string> {
+    // Not repeated: a submission whose answer was lost may have been taken.
+    const answer = await this.call("POST", "", request, 1);
+    return z.object({ submission_id: z.string() }).parse(answer).submission_id;
+  }
+
+  async job(id: string): Promise<RayJob> {
+    return jobSchema.parse(await this.call("GET", encodeURIComponent(id)));
+  }
+
+  /** The whole log so far. */
+  async logs(id: string): Promise<string> {
+    return z.object({ logs: z.string() }).parse(await this.call("GET", `${encodeURIComponent(id)}/logs`)).logs;
+  }
+
+  async stop(id: string): Promise<void> {
+    await this.call("POST", `${encodeURIComponent(id)}/stop`);
+  }
+
+  /** Follows a job to its end; `onLine` is given every finished line of its log once. An abort stops the job and waits for its end. */
+  async follow(id: string, { signal, onLine }: { signal?: AbortSignal | undefined; onLine: (line: string) => void }): Promise<RayJob> {
+    let read = 0;
+    let stopped = false;
+    for (;;) {
+      if (signal?.aborted && !stopped) {
+        stopped = true;
+        await this.stop(id);
+      }
+      const job = await this.job(id);
+      const over = job.status !== "PENDING" && job.status !== "RUNNING";
+      const log = await this.logs(id);
+      const end = over ? log.length : log.lastIndexOf("\n") + 1;
+      if (end > read) {
+        for (const line of log.slice(read, end).replace(/\n$/, "").split("\n")) onLine(line);
+        read = end;
+      }
+      if (over) return job;
+      await sleep(this.options.every, undefined, stopped || signal === undefined ? {} : { signal }).catch(() => {});
+    }
+  }
+
+  private async call(method: "GET" | "POST", path: string, body?: unknown, attempts = this.options.attempts): Promise<unknown> {
+    let failure = "";
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      if (attempt > 0) await sleep(Math.min(8000, 250 * 2 ** attempt));
+      try {
+        const response = await fetch(this.base + path, {
+          method,
+          signal: AbortSignal.timeout(this.options.timeout),
+          ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+        });
+        const text = await response.text();
+        if (response.ok) return JSON.parse(text);
+        failure = `status ${response.status}: ${text.slice(0, 500)}`;
+        if (response.status < 500) break;
+      } catch (error) {
+        const { cause, message } = error as Error;
+        failure = cause instanceof Error ? cause.message : message;
+      }
+    }
+    throw new BoundaryError({
+      boundary: this.options.boundary,
+      message: `the Ray job server did not do ${method} ${this.base}${path}: ${failure}`,
+      value: this.base,
+      expected: "a job server that answers",
+      remedy: "is the cluster up, and is this its dashboard's address? ray status on the head node tells",
+    });
+  }
+}
+
+const TAIL = 30;
+
+/** Runs an engine's command as a Ray job. Working folder and command have to mean the same on the cluster. */
+export function rayRunner(jobs: RayJobs): RunEngine {
+  return async (command, { signal, onLine }): Promise<EngineEnd> => {
+    const id = await jobs.submit({
+      entrypoint: entrypointOf(command),
+      runtime_env: { env_vars: command.env },
+      metadata: { submitted_by: "envwright" },
+    });
+    onLine(`Ray job ${id} submitted`);
+    const tail: string[] = [];
+    const job = await jobs.follow(id, {
+      signal,
+      onLine: (line) => {
+        tail.push(line);
+        if (tail.length > TAIL) tail.shift();
+        onLine(line);
+      },
+    });
+    if (job.message) tail.push(job.message);
+    return { status: job.status, ok: job.status === "SUCCEEDED", tail };
+  };
+}
+
+/** One shell line, every word quoted. */
+export function entrypointOf({ command, args, cwd }: EngineCommand): string {
+  const quoted = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
+  return `cd ${quoted(cwd)} && ${[command, ...args].map(quoted).join(" ")}`;
+}
