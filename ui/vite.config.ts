@@ -4,7 +4,13 @@ import { defineConfig } from "vite";
 export default defineConfig({
   root: import.meta.dirname,
   base: "./",
-  build: { outDir: "../dist/ui/page", emptyOutDir: true, target: "es2022", modulePreload: { polyfill: false }, reportCompressedSize: false },
+  build: {
+    outDir: "../dist/ui/page",
+    emptyOutDir: true,
+    target: "es2022",
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   logLevel: "warn",
 });

@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import { EngineError, proposalSchema } from "../core/index.js";
 import type { Actions } from "../ui/server/app.js";
+import type { UiServer } from "../ui/server/serve.js";
 
-const answerSchema = z.object({ engineer: z.string(), variant: z.string(), temperature: z.number(), proposals: z.array(proposalSchema) });
+export const USUAL_PORT = 4680;
+
+const answerSchema = z.object({ temperature: z.number(), proposals: z.array(proposalSchema).min(1) });
 
 /** `envwright propose --json`: it reads the run and writes nothing. @throws {EngineError} with the child's last words. */
 export const proposeAction: Actions["propose"] = async ({ run, stage, engineer, variant, samples }, signal) => {
@@ -25,9 +28,20 @@ export const proposeAction: Actions["propose"] = async ({ run, stage, engineer, 
     child.once("error", fail);
     child.once("close", done);
   });
-  if (code === 0) return answerSchema.parse(JSON.parse(output));
+  if (code === 0) {
+    const { temperature, proposals } = answerSchema.parse(JSON.parse(output));
+    return { engineer: proposals[0]!.engineer, variant: proposals[0]!.variant, temperature, proposals };
+  }
   throw new EngineError({ message: words.trim().replace(/^error: /, "") || `envwright propose ended with ${code}` });
 };
+
+/** The dashboard beside a run that this process makes; any free port when the usual one is taken. Its closing never waits for a reader. */
+export async function serveBeside(runs: string, note: (text: string) => void): Promise<UiServer> {
+  const { startUi } = await import("../ui/server/serve.js");
+  const server = await startUi({ runs, port: USUAL_PORT }).catch(() => startUi({ runs, port: 0 }));
+  note(`Watch it at ${server.url}`);
+  return server;
+}
 
 /** Best effort: without a browser the address on the screen is enough. */
 export function openInBrowser(url: string, note: (text: string) => void): void {

@@ -2,6 +2,8 @@
  * What the dashboard's server answers and its page reads: one record a view. Types only, so that the page carries none of the server's code.
  * Rates are in [0, 1]; positions are [row, column] from 0; ids of runs are their paths below the served folder, with forward slashes.
  */
+
+import type { Phase } from "../core/events.js";
 import type {
   CellReport,
   FailureCode,
@@ -13,7 +15,6 @@ import type {
   TrainingSummary,
   Verdict,
 } from "../core/index.js";
-import type { Phase } from "../core/events.js";
 import type { PublishedRow } from "../evaluation/published.js";
 import type { ReportedGain, RunReport } from "../evaluation/report.js";
 import type { SetReport } from "../evaluation/set-report.js";
@@ -89,6 +90,7 @@ export interface RunDetail {
   report: RunReport;
   stages: StageFacts[];
   steps: StepPoint[];
+  steps_per_stage: number;
   /** Where a live run is; null between phases and for one that does not go on. */
   now: { stage: number; phase: Phase } | null;
   /** Byte offset in events.jsonl up to which this record is true: where the stream goes on. */

@@ -31,7 +31,14 @@ function App() {
   }, [at.parts.join("/")]);
   return (
     <>
-      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.querySelector("main")?.focus(); }}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(e) => {
+          e.preventDefault();
+          document.querySelector("main")?.focus();
+        }}
+      >
         Skip to the content
       </a>
       <header class="frame">

@@ -91,7 +91,13 @@ export function DataTable({ head, rows, label }: { head: string[]; rows: (Compon
             <tr key={i}>
               {row.map((cell, j) =>
                 // biome-ignore lint/suspicious/noArrayIndexKey: columns are fixed
-                j === 0 ? <th key={j} scope="row">{cell}</th> : <td key={j}>{cell}</td>,
+                j === 0 ? (
+                  <th key={j} scope="row">
+                    {cell}
+                  </th>
+                ) : (
+                  <td key={j}>{cell}</td>
+                ),
               )}
             </tr>
           ))}

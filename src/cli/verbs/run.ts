@@ -1,9 +1,10 @@
 /** `envwright run`: the closed loop of a recipe in a new folder, or an interrupted run taken up again. Ends with its report. */
 import { existsSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
 import { type PolicyOpener, resumeLoop, runLoop } from "../../loop/index.js";
 import { RUN_FILE, RunFolder } from "../../store/index.js";
+import { serveBeside } from "../dashboard.js";
 import { defineVerb } from "../define-verb.js";
 import { loadReport, renderReport } from "../load-report.js";
 import { openPolicy } from "../policy-spec.js";
@@ -22,6 +23,7 @@ export default defineVerb({
     workers: { type: "integer", hint: "N", least: 0, description: "Engine workers; 0: one per core. Results do not depend on it" },
     json: { type: "flag", description: "The report as one JSON document on stdout" },
     quiet: { type: "flag", description: "No progress on stderr" },
+    ui: { type: "flag", description: "Serve the dashboard on this machine while the run goes on" },
   },
   examples: [
     ["envwright run tiny", "the closed loop on two CPU cores"],
@@ -42,6 +44,7 @@ export default defineVerb({
     const past = resume === undefined ? [] : await (await RunFolder.open(resume)).readEvents();
     const found = name === undefined ? undefined : loadRecipe(name, values.set);
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
+    const dashboard = values.ui ? await serveBeside(dirname(resolve(out)), note) : undefined;
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
     const openEngineer: PolicyOpener = (spec, purpose) => openPolicy({ spec, instances: [], ...purpose });
     const common = { signal, onEvent: view.onEvent, openPolicy: openEngineer, ...(workers === undefined ? {} : { workers }) };
@@ -62,12 +65,13 @@ export default defineVerb({
       throw new InterruptedError({ message: error.message, remedy: `go on with: envwright run --resume ${shown(out)}` });
     } finally {
       view.close();
+      await dashboard?.close();
     }
     const { report } = await loadReport(folder.dir);
     if (json) printJson(report);
     else
       print(
-        `${renderReport(report, false)}\n\nEverything is in ${shown(folder.dir)}; a figure: envwright report ${shown(folder.dir)} --plot figure.png`,
+        `${renderReport(report, false)}\n\nEverything is in ${shown(folder.dir)}; a figure: envwright report ${shown(folder.dir)} --plot figure.png; the page: envwright ui ${shown(folder.dir)}`,
       );
   },
 });

@@ -1,5 +1,5 @@
 /** `envwright ui`: the dashboard over a folder of runs, until it is interrupted. */
-import { openInBrowser, proposeAction } from "../dashboard.js";
+import { openInBrowser, proposeAction, USUAL_PORT } from "../dashboard.js";
 import { defineVerb } from "../define-verb.js";
 
 export default defineVerb({
@@ -7,7 +7,7 @@ export default defineVerb({
   description: "Serve the dashboard: runs as they go on, stages, rollouts, benchmarks",
   options: {
     runs: { type: "positional", hint: "RUNS_DIR", description: "Folder with runs, or one run; runs unless given" },
-    port: { type: "integer", hint: "PORT", default: 4680, least: 0, description: "Port; 0 takes any that is free" },
+    port: { type: "integer", hint: "PORT", default: USUAL_PORT, least: 0, description: "Port; 0 takes any that is free" },
     host: { type: "text", hint: "HOST", default: "127.0.0.1", description: "Address to listen on" },
     "allow-actions": { type: "flag", description: "Let the page ask an engineer again and answer as the human engineer" },
     open: { type: "flag", description: "Open the page in the browser" },

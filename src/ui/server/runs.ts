@@ -120,6 +120,7 @@ export class RunShelf {
           entropy: m.entropy ?? null,
         }),
       ),
+      steps_per_stage: folder.record.recipe.trainer.grpo.steps,
       now: state === "running" || state === "waiting" ? await currentPhase(dir) : null,
       offset,
     };

@@ -60,15 +60,16 @@ export function Player({ rollout, board }: { rollout: RolloutDetail; board: Boar
     <section ref={root} class="panel player" aria-label="Board player">
       <div class="boards">
         <figure>
-          <figcaption>
-            Plan of the policy {model === null ? null : <span class="muted">{lengthOf(model)} steps</span>}
-          </figcaption>
+          <figcaption>Plan of the policy {model === null ? null : <span class="muted">{lengthOf(model)} steps</span>}</figcaption>
           <BoardPicture board={board} track={model} step={step} seconds={1 / PACE / speed} label="Plan of the policy" />
           {model === null ? <p class="muted small">The answer holds no plan that could be drawn; this is the board at its start.</p> : null}
         </figure>
         <figure>
           <figcaption>
-            An optimal plan <span class="muted">{lengthOf(optimum)} steps, {rollout.objective.replaceAll("_", " ")}</span>
+            An optimal plan{" "}
+            <span class="muted">
+              {lengthOf(optimum)} steps, {rollout.objective.replaceAll("_", " ")}
+            </span>
           </figcaption>
           <BoardPicture board={board} track={optimum} step={step} seconds={1 / PACE / speed} label="An optimal plan" />
         </figure>
@@ -86,22 +87,66 @@ export function Player({ rollout, board }: { rollout: RolloutDetail; board: Boar
         )}
       </p>
       <div class="controls">
-        <button type="button" onClick={() => go(0)} aria-label="To the start" title="Home">⏮</button>
-        <button type="button" onClick={() => go(step - 1)} disabled={step === 0} aria-label="One step back" title="←">◂</button>
-        <button type="button" class="play" onClick={toggle} aria-label={playing ? "Pause" : "Play"} title="space">{playing ? "❚❚" : "▶"}</button>
-        <button type="button" onClick={() => go(step + 1)} disabled={step === last} aria-label="One step on" title="→">▸</button>
+        <button type="button" onClick={() => go(0)} aria-label="To the start" title="Home">
+          |◂
+        </button>
+        <button type="button" onClick={() => go(step - 1)} disabled={step === 0} aria-label="One step back" title="←">
+          ◂
+        </button>
+        <button type="button" class="play" onClick={toggle} aria-label={playing ? "Pause" : "Play"} title="space">
+          {playing ? "❚❚" : "▶"}
+        </button>
+        <button type="button" onClick={() => go(step + 1)} disabled={step === last} aria-label="One step on" title="→">
+          ▸
+        </button>
         <div class="timeline">
-          <input type="range" min={0} max={last} value={step} aria-label="Step" aria-valuetext={`step ${step} of ${last}`} onInput={(e) => go(Number(e.currentTarget.value))} />
+          <input
+            type="range"
+            min={0}
+            max={last}
+            value={step}
+            aria-label="Step"
+            aria-valuetext={`step ${step} of ${last}`}
+            onInput={(e) => go(Number(e.currentTarget.value))}
+          />
           {[...new Set(model?.broken.map((b) => b.step) ?? [])].map((s) => (
             <span key={s} class="break-mark" style={{ "--at": `${(100 * s) / Math.max(1, last)}%` }} aria-hidden="true" />
           ))}
         </div>
-        {first === undefined ? null : <button type="button" class="to-break" onClick={() => go(first.step)}>to the broken rule</button>}
-        <label class="inline">speed <select value={String(speed)} onChange={(e) => setSpeed(Number(e.currentTarget.value))}>{SPEEDS.map((s) => <option key={s} value={String(s)}>{s}×</option>)}</select></label>
+        {first === undefined ? null : (
+          <button type="button" class="to-break" onClick={() => go(first.step)}>
+            to the broken rule
+          </button>
+        )}
+        <label class="inline">
+          speed{" "}
+          <select value={String(speed)} onChange={(e) => setSpeed(Number(e.currentTarget.value))}>
+            {SPEEDS.map((s) => (
+              <option key={s} value={String(s)}>
+                {s}×
+              </option>
+            ))}
+          </select>
+        </label>
       </div>
       <p class="downloads small">
-        Save: {model === null ? null : <><a href={picture("model", "gif")} download>plan as GIF</a> <a href={picture("model", "svg")} download>as SVG</a> </>}
-        <a href={picture("optimum", "gif")} download>optimum as GIF</a> <a href={picture("optimum", "svg")} download>as SVG</a>
+        Save:{" "}
+        {model === null ? null : (
+          <>
+            <a href={picture("model", "gif")} download>
+              plan as GIF
+            </a>{" "}
+            <a href={picture("model", "svg")} download>
+              as SVG
+            </a>{" "}
+          </>
+        )}
+        <a href={picture("optimum", "gif")} download>
+          optimum as GIF
+        </a>{" "}
+        <a href={picture("optimum", "svg")} download>
+          as SVG
+        </a>
         <span class="muted"> · keys: space, ←, →, Home, End</span>
       </p>
     </section>

@@ -25,18 +25,58 @@ export function Curves({ curves, x: xLabel, y: yLabel }: { curves: Curve[]; x: s
     <div ref={ref}>
       <ul class="legend-list">
         {curves.map((c, i) => (
-          <li key={c.label}><svg width="30" height="12" aria-hidden="true" class={`curve s${i % SERIES}`}><line x1="0" x2="30" y1="6" y2="6" stroke-dasharray={DASHES[i % SERIES]} /><Mark kind={i} x={15} y={6} /></svg> {c.label}</li>
+          <li key={c.label}>
+            <svg width="30" height="12" aria-hidden="true" class={`curve s${i % SERIES}`}>
+              <line x1="0" x2="30" y1="6" y2="6" stroke-dasharray={DASHES[i % SERIES]} />
+              <Mark kind={i} x={15} y={6} />
+            </svg>{" "}
+            {c.label}
+          </li>
         ))}
       </ul>
-      <svg class="curves" role="img" aria-label={`${yLabel} over ${xLabel}: ${curves.map((c) => `${c.label} ends at ${whole(c.points.at(-1)?.y ?? 0)} %`).join("; ")}`} width={w} height={h} viewBox={`0 0 ${w} ${h}`}>
-        {ticks.map((t) => <g key={t}><line class="grid" x1={left} x2={w - right} y1={y(t)} y2={y(t)} /><text class="tick" x={left - 8} y={y(t) + 4} text-anchor="end">{(100 * t).toFixed((high - low) < 0.2 ? 1 : 0)} %</text></g>)}
-        {[0, 0.25, 0.5, 0.75, 1].map((f) => <text key={f} class="tick" x={x(f * most)} y={h - bottom + 18} text-anchor={f === 1 ? "end" : f === 0 ? "start" : "middle"}>{tokens(Math.round(f * most))}</text>)}
-        <text class="tick" x={(left + w - right) / 2} y={h - 4} text-anchor="middle">{xLabel}</text>
+      <svg
+        class="curves"
+        role="img"
+        aria-label={`${yLabel} over ${xLabel}: ${curves.map((c) => `${c.label} ends at ${whole(c.points.at(-1)?.y ?? 0)} %`).join("; ")}`}
+        width={w}
+        height={h}
+        viewBox={`0 0 ${w} ${h}`}
+      >
+        {ticks.map((t) => (
+          <g key={t}>
+            <line class="grid" x1={left} x2={w - right} y1={y(t)} y2={y(t)} />
+            <text class="tick" x={left - 8} y={y(t) + 4} text-anchor="end">
+              {(100 * t).toFixed(high - low < 0.2 ? 1 : 0)} %
+            </text>
+          </g>
+        ))}
+        {[0, 0.25, 0.5, 0.75, 1].map((f) => (
+          <text key={f} class="tick" x={x(f * most)} y={h - bottom + 18} text-anchor={f === 1 ? "end" : f === 0 ? "start" : "middle"}>
+            {tokens(Math.round(f * most))}
+          </text>
+        ))}
+        <text class="tick" x={(left + w - right) / 2} y={h - 4} text-anchor="middle">
+          {xLabel}
+        </text>
         {curves.map((c, i) => (
           <g key={c.label} class={`curve s${i % SERIES}`}>
-            {c.points.length > 1 ? <path class="band" d={`M${c.points.map((p) => `${x(p.x)} ${y(p.high)}`).join("L")}L${[...c.points].reverse().map((p) => `${x(p.x)} ${y(p.low)}`).join("L")}Z`} /> : null}
-            <path class="line" stroke-dasharray={DASHES[i % SERIES]} d={c.points.map((p, j) => `${j === 0 ? "M" : "L"}${x(p.x)} ${y(p.y)}`).join("")} />
-            {c.points.map((p) => <Mark key={p.x} kind={i} x={x(p.x)} y={y(p.y)} />)}
+            {c.points.length > 1 ? (
+              <path
+                class="band"
+                d={`M${c.points.map((p) => `${x(p.x)} ${y(p.high)}`).join("L")}L${[...c.points]
+                  .reverse()
+                  .map((p) => `${x(p.x)} ${y(p.low)}`)
+                  .join("L")}Z`}
+              />
+            ) : null}
+            <path
+              class="line"
+              stroke-dasharray={DASHES[i % SERIES]}
+              d={c.points.map((p, j) => `${j === 0 ? "M" : "L"}${x(p.x)} ${y(p.y)}`).join("")}
+            />
+            {c.points.map((p) => (
+              <Mark key={p.x} kind={i} x={x(p.x)} y={y(p.y)} />
+            ))}
           </g>
         ))}
       </svg>

@@ -14,7 +14,7 @@ export interface Now {
 }
 
 const GUTTER = 104;
-const RIGHT = 46;
+const RIGHT = 54;
 const LEAST = 58;
 const ROW = 19;
 
@@ -33,10 +33,12 @@ export function Score({ run, steps, now }: { run: RunDetail; steps: readonly Ste
   const step = Math.max(LEAST, (width - GUTTER - RIGHT) / Math.max(1, planned));
   const full = GUTTER + RIGHT + step * planned;
   const at = (c: number): number => GUTTER + c * step;
-  const strata = [...new Set([...Object.keys(run.report.base?.by_size ?? {}), ...run.stages.flatMap((s) => Object.keys(s.requested))])].sort(byNumber);
+  const strata = [
+    ...new Set([...Object.keys(run.report.base?.by_size ?? {}), ...run.stages.flatMap((s) => Object.keys(s.requested))]),
+  ].sort(byNumber);
   const frame: Frame = { run, at, step, strata };
 
-  let y = 34;
+  let y = 52;
   const rows: { title: string; top: number; height: number; body: preact.JSX.Element }[] = [];
   const add = (title: string, height: number, body: (top: number) => preact.JSX.Element): void => {
     rows.push({ title, top: y, height, body: body(y) });
@@ -47,17 +49,21 @@ export function Score({ run, steps, now }: { run: RunDetail; steps: readonly Ste
   add(`Valid rate by ${run.family.stratumLabel}`, strata.length * ROW, (top) => <BySize frame={frame} top={top} />);
   add("Config: what each stage trains on", chosen * (strata.length * ROW + 18) - 18, (top) => <Configs frame={frame} top={top} />);
   add("Failures on the validation set", 120, (top) => <Failures frame={frame} top={top} height={120} />);
-  add("Reward in training", 92, (top) => <Rewards frame={frame} steps={steps} top={top} height={92} />);
+  add("Reward in training", 92, (top) => <Rewards frame={frame} steps={steps} stepsPerStage={run.steps_per_stage} top={top} height={92} />);
   add("Proposals", 34, (top) => <Proposals frame={frame} top={top} />);
   const height = y - 16;
 
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section ref={ref} class="score" tabIndex={0} aria-label="The run, stage by stage">
-      <svg width={full} height={height} viewBox={`0 0 ${full} ${height}`} role="group" aria-label="Picture of the run; the numbers are in the tables below">
-        {now === undefined ? null : (
-          <rect class="now" x={at(now.stage)} y={26} width={step} height={height - 40} rx="6" />
-        )}
+      <svg
+        width={full}
+        height={height}
+        viewBox={`0 0 ${full} ${height}`}
+        role="group"
+        aria-label="Picture of the run; the numbers are in the tables below"
+      >
+        {now === undefined ? null : <rect class="now" x={at(now.stage)} y={26} width={step} height={height - 40} rx="6" />}
         {Array.from({ length: planned }, (_, s) => {
           const known = run.stages.some((stage) => stage.index === s);
           const label = (
@@ -105,7 +111,10 @@ function Rates({ frame, top, height }: { frame: Frame; top: number; height: numb
   const ticks = [low, (low + high) / 2, high];
   const line = (pick: "valid" | "optimal") => {
     const path = points.map(({ c, v }, i) => `${i === 0 ? "M" : "L"}${at(c)} ${y(v[pick].rate)}`).join("");
-    const band = [...points.map(({ c, v }) => `${at(c)} ${y(v[pick].interval[1])}`), ...[...points].reverse().map(({ c, v }) => `${at(c)} ${y(v[pick].interval[0])}`)];
+    const band = [
+      ...points.map(({ c, v }) => `${at(c)} ${y(v[pick].interval[1])}`),
+      ...[...points].reverse().map(({ c, v }) => `${at(c)} ${y(v[pick].interval[0])}`),
+    ];
     const last = points.at(-1);
     return (
       <g class={`rate ${pick}`}>
@@ -113,9 +122,13 @@ function Rates({ frame, top, height }: { frame: Frame; top: number; height: numb
         <path class="line" d={path} />
         {points.map(({ c, v }) =>
           pick === "valid" ? (
-            <circle key={c} class="dot" cx={at(c)} cy={y(v.valid.rate)} r="4.5"><title>{`${name(c)}: valid ${percent(v.valid.rate)} (${percent(v.valid.interval[0])} to ${percent(v.valid.interval[1])})`}</title></circle>
+            <circle key={c} class="dot" cx={at(c)} cy={y(v.valid.rate)} r="4.5">
+              <title>{`${name(c)}: valid ${percent(v.valid.rate)} (${percent(v.valid.interval[0])} to ${percent(v.valid.interval[1])})`}</title>
+            </circle>
           ) : (
-            <rect key={c} class="dot" x={at(c) - 4} y={y(v.optimal.rate) - 4} width="8" height="8"><title>{`${name(c)}: optimal ${percent(v.optimal.rate)} (${percent(v.optimal.interval[0])} to ${percent(v.optimal.interval[1])})`}</title></rect>
+            <rect key={c} class="dot" x={at(c) - 4} y={y(v.optimal.rate) - 4} width="8" height="8">
+              <title>{`${name(c)}: optimal ${percent(v.optimal.rate)} (${percent(v.optimal.interval[0])} to ${percent(v.optimal.interval[1])})`}</title>
+            </rect>
           ),
         )}
         {last === undefined ? null : (
@@ -137,8 +150,14 @@ function Rates({ frame, top, height }: { frame: Frame; top: number; height: numb
         </g>
       ))}
       <g class="legend">
-        <circle class="rate-mark valid" cx={6} cy={top + 34} r="4.5" /><text x={16} y={top + 38}>valid</text>
-        <rect class="rate-mark optimal" x={2} y={top + 50} width="8" height="8" /><text x={16} y={top + 58}>optimal</text>
+        <circle class="rate-mark valid" cx={6} cy={top + 10} r="4.5" />
+        <text x={16} y={top + 14}>
+          valid
+        </text>
+        <rect class="rate-mark optimal" x={2} y={top + 26} width="8" height="8" />
+        <text x={16} y={top + 34}>
+          optimal
+        </text>
       </g>
       {line("optimal")}
       {line("valid")}
@@ -161,7 +180,15 @@ function BySize({ frame, top }: { frame: Frame; top: number }) {
             const cell = v?.by_size[stratum];
             return cell === undefined ? null : (
               // biome-ignore lint/suspicious/noArrayIndexKey: a checkpoint is its number
-              <Heat key={c} x={at(c) - w / 2} y={top + r * ROW} w={w} value={cell.valid.rate} kind="rate" title={`${name(c)}, ${run.family.stratumLabel} ${stratum}: valid ${percent(cell.valid.rate)} of ${cell.n}`} />
+              <Heat
+                key={c}
+                x={at(c) - w / 2}
+                y={top + r * ROW}
+                w={w}
+                value={cell.valid.rate}
+                kind="rate"
+                title={`${name(c)}, ${run.family.stratumLabel} ${stratum}: valid ${percent(cell.valid.rate)} of ${cell.n}`}
+              />
             );
           })}
         </g>
@@ -170,7 +197,17 @@ function BySize({ frame, top }: { frame: Frame; top: number }) {
   );
 }
 
-function Heat(props: { x: number; y: number; w: number; value: number; realised?: number; kind: "rate" | "knob"; scale?: number; change?: number; title: string }) {
+function Heat(props: {
+  x: number;
+  y: number;
+  w: number;
+  value: number;
+  realised?: number;
+  kind: "rate" | "knob";
+  scale?: number;
+  change?: number;
+  title: string;
+}) {
   const { x, y, w, value, realised, kind, title } = props;
   const level = Math.max(0, Math.min(1, value / (props.scale ?? 1)));
   const change = props.change ?? 0;
@@ -182,7 +219,15 @@ function Heat(props: { x: number; y: number; w: number; value: number; realised?
         {whole(value)}
         {Math.abs(change) < 0.005 ? "" : change > 0 ? " ▴" : " ▾"}
       </text>
-      {realised === undefined ? null : <rect class="realised" x={x + 3} y={y + ROW - 6} width={Math.max(0, (w - 6) * Math.min(1, realised / (props.scale ?? 1)))} height="2" />}
+      {realised === undefined ? null : (
+        <rect
+          class="realised"
+          x={x + 3}
+          y={y + ROW - 6}
+          width={Math.max(0, (w - 6) * Math.min(1, realised / (props.scale ?? 1)))}
+          height="2"
+        />
+      )}
     </g>
   );
 }
@@ -213,9 +258,18 @@ function Configs({ frame, top }: { frame: Frame; top: number }) {
                 const realised = stage.realised[stratum]?.[knob.name];
                 const before = run.stages[i - 1]?.requested[stratum]?.[knob.name];
                 return (
-                  <Heat key={`${stage.index}/${stratum}`} kind="knob" x={at(stage.index) + 5} y={y + r * ROW} w={w} value={value} scale={scale} change={before === undefined ? 0 : value - before}
+                  <Heat
+                    key={`${stage.index}/${stratum}`}
+                    kind="knob"
+                    x={at(stage.index) + 5}
+                    y={y + r * ROW}
+                    w={w}
+                    value={value}
+                    scale={scale}
+                    change={before === undefined ? 0 : value - before}
                     {...(realised === undefined ? {} : { realised })}
-                    title={`Stage ${stage.index}, ${run.family.stratumLabel} ${stratum}, ${knobLabel(knob.name)}: asked ${percent(value)}${realised === undefined ? "" : `, realised ${percent(realised)}`}${before === undefined ? "" : `, before ${percent(before)}`}`} />
+                    title={`Stage ${stage.index}, ${run.family.stratumLabel} ${stratum}, ${knobLabel(knob.name)}: asked ${percent(value)}${realised === undefined ? "" : `, realised ${percent(realised)}`}${before === undefined ? "" : `, before ${percent(before)}`}`}
+                  />
                 );
               }),
             )}
@@ -268,7 +322,12 @@ function Failures({ frame, top, height }: { frame: Frame; top: number; height: n
             // biome-ignore lint/suspicious/noArrayIndexKey: a checkpoint is its number
             <g key={`${code}${c}`} style={{ fill: codeColour(run.family, code) }}>
               <title>{`${name(c)}: ${code} ${percent(share(c, code))}`}</title>
-              {next === undefined ? null : <path class="ribbon" d={`M${x0} ${a0}C${mid} ${a0} ${mid} ${b0} ${x1} ${b0}L${x1} ${b1}C${mid} ${b1} ${mid} ${a1} ${x0} ${a1}Z`} />}
+              {next === undefined ? null : (
+                <path
+                  class="ribbon"
+                  d={`M${x0} ${a0}C${mid} ${a0} ${mid} ${b0} ${x1} ${b0}L${x1} ${b1}C${mid} ${b1} ${mid} ${a1} ${x0} ${a1}Z`}
+                />
+              )}
               <rect x={at(c) - bar / 2} y={a0} width={bar} height={Math.max(0, a1 - a0)} />
               {step > 70 && a1 - a0 > 15 && next !== undefined ? (
                 <text class="in-flow" x={x0 + 5} y={(a0 + a1) / 2 + 4}>
@@ -295,12 +354,28 @@ const REWARD_LINES = [
   ["reward", "reward"],
 ] as const;
 
-function Rewards({ frame, steps, top, height }: { frame: Frame; steps: readonly StepPoint[]; top: number; height: number }) {
+function Rewards({
+  frame,
+  steps,
+  stepsPerStage,
+  top,
+  height,
+}: {
+  frame: Frame;
+  steps: readonly StepPoint[];
+  stepsPerStage: number | undefined;
+  top: number;
+  height: number;
+}) {
   const { at, step } = frame;
   const stages = [...new Set(steps.map((s) => s.stage))];
   const y = (v: number): number => top + height - Math.max(0, Math.min(1, v)) * height;
-  const per = Math.max(1, ...stages.map((s) => Math.max(...steps.filter((p) => p.stage === s).map((p) => p.step)) + 1));
-  const longest = per;
+  // Steps are numbered through the run; within a stage they count from its first.
+  const own = (s: number): StepPoint[] => {
+    const list = steps.filter((p) => p.stage === s).sort((a, b) => a.step - b.step);
+    return list.map((p) => ({ ...p, step: p.step - list[0]!.step }));
+  };
+  const longest = Math.max(1, stepsPerStage ?? 0, ...stages.map((s) => own(s).length));
   return (
     <g class="rewards">
       {[0, 0.5, 1].map((t) => (
@@ -314,10 +389,19 @@ function Rewards({ frame, steps, top, height }: { frame: Frame; steps: readonly 
       {REWARD_LINES.map(([field, label], i) => (
         <g key={field} class={`series ${field}`}>
           <line x1={0} x2={14} y1={top + 18 + i * 20} y2={top + 18 + i * 20} />
-          <text x={19} y={top + 22 + i * 20}>{label.replace("accuracy weight", "weight")}</text>
+          <text x={19} y={top + 22 + i * 20}>
+            {label.replace("accuracy weight", "weight")}
+          </text>
           {stages.map((s) => {
-            const own = smooth(steps.filter((p) => p.stage === s), field);
-            return <path key={s} d={own.map(([i2, v], j) => `${j === 0 ? "M" : "L"}${(at(s) + 3 + (i2 / longest) * (step - 6)).toFixed(1)} ${y(v).toFixed(1)}`).join("")} />;
+            const line = smooth(own(s), field);
+            return (
+              <path
+                key={s}
+                d={line
+                  .map(([i2, v], j) => `${j === 0 ? "M" : "L"}${(at(s) + 3 + (i2 / longest) * (step - 6)).toFixed(1)} ${y(v).toFixed(1)}`)
+                  .join("")}
+              />
+            );
           })}
         </g>
       ))}

@@ -13,33 +13,125 @@ export function RolloutView({ run, set, stage, id }: { run: string; set: string;
   return (
     <>
       <nav class="crumbs" aria-label="Path">
-        <a href={href("runs")}>Runs</a> <span aria-hidden="true">/</span> <a href={href("run", run)}>{run}</a> <span aria-hidden="true">/</span> <a href={href("run", run, "rollouts")}>rollouts</a> <span aria-hidden="true">/</span> {id}
+        <a href={href("runs")}>Runs</a> <span aria-hidden="true">/</span> <a href={href("run", run)}>{run}</a>{" "}
+        <span aria-hidden="true">/</span> <a href={href("run", run, "rollouts")}>rollouts</a> <span aria-hidden="true">/</span> {id}
       </nav>
-      {data === undefined ? (problem === undefined ? <Loading what="the rollout" /> : <Problem problem={problem} retry={reload} />) : (
+      {data === undefined ? (
+        problem === undefined ? (
+          <Loading what="the rollout" />
+        ) : (
+          <Problem problem={problem} retry={reload} />
+        )
+      ) : (
         <>
           <div class="title-line">
-            <h1>{data.verdict === null ? "No verdict" : data.verdict.ok ? (data.verdict.optimal[data.objective] ? "Valid and optimal" : "Valid") : data.verdict.code}</h1>
-            <span class="muted">{data.set}, stage {data.stage}{data.set === "training" ? `, step ${data.step}, sample ${data.sample}` : ""}</span>
+            <h1>
+              {data.verdict === null
+                ? "No verdict"
+                : data.verdict.ok
+                  ? data.verdict.optimal[data.objective]
+                    ? "Valid and optimal"
+                    : "Valid"
+                  : data.verdict.code}
+            </h1>
+            <span class="muted">
+              {data.set}, stage {data.stage}
+              {data.set === "training" ? `, step ${data.step}, sample ${data.sample}` : ""}
+            </span>
             <span class="grow" />
             <nav class="steps" aria-label="Other answers">
-              {before === undefined ? null : <a class="button quiet" href={href("run", run, "rollout", set, stage, before)}>← before</a>}
-              {after === undefined ? null : <a class="button quiet" href={href("run", run, "rollout", set, stage, after)}>next →</a>}
-              <a class="button quiet" href={`${href("run", run, "rollouts")}?set=${set}&instance=${encodeURIComponent(data.instance)}`}>all answers to it</a>
+              {before === undefined ? null : (
+                <a class="button quiet" href={href("run", run, "rollout", set, stage, before)}>
+                  ← before
+                </a>
+              )}
+              {after === undefined ? null : (
+                <a class="button quiet" href={href("run", run, "rollout", set, stage, after)}>
+                  next →
+                </a>
+              )}
+              <a class="button quiet" href={`${href("run", run, "rollouts")}?set=${set}&instance=${encodeURIComponent(data.instance)}`}>
+                all answers to it
+              </a>
             </nav>
           </div>
-          <p class={data.verdict?.ok ? "lede" : "lede bad-text"}>{data.failure === null ? data.verdict?.reason : `${data.failure.boundary}: ${data.failure.message}`}</p>
-          {data.board === null ? (data.other === null ? <p class="muted">Its instance is not in the run's folder.</p> : <pre class="sql">{data.other}</pre>) : <Player rollout={data} board={data.board} />}
+          <p class={data.verdict?.ok ? "lede" : "lede bad-text"}>
+            {data.failure === null ? data.verdict?.reason : `${data.failure.boundary}: ${data.failure.message}`}
+          </p>
+          {data.board === null ? (
+            data.other === null ? (
+              <p class="muted">Its instance is not in the run's folder.</p>
+            ) : (
+              <pre class="sql">{data.other}</pre>
+            )
+          ) : (
+            <Player rollout={data} board={data.board} />
+          )}
           <section class="panel two">
             <div>
               <h2>Facts</h2>
               <dl class="facts list">
-                {data.verdict === null ? null : Object.entries(data.verdict.optima).map(([o, optimum]) => <div key={o}><dt>{o.replaceAll("_", " ")}</dt><dd>{data.verdict!.costs?.[o] ?? "–"} <span class="muted">optimum {optimum}</span></dd></div>)}
-                {data.reward === null ? null : <div><dt>reward</dt><dd>{data.reward.total.toFixed(4)} <span class="muted">accuracy {data.reward.accuracy.toFixed(3)}, length {data.reward.length.toFixed(3)}, weight {data.reward.weight.toFixed(3)}</span></dd></div>}
-                {data.advantage === null ? null : <div><dt>advantage</dt><dd>{data.advantage.toFixed(4)}</dd></div>}
-                <div><dt>tokens</dt><dd>{data.tokens} <span class="muted">ended by {data.finish_reason}</span></dd></div>
-                {data.board === null ? null : <div><dt>board</dt><dd>{data.board.size}×{data.board.size}, {data.board.agents.length} agents, {data.board.holes.length} holes <span class="muted">{data.board.conflict ? "conflict" : "no conflict"}, {data.board.wait_required ? "needs a wait" : "needs no wait"}</span></dd></div>}
-                <div><dt>instance</dt><dd><code>{data.instance}</code></dd></div>
-                {data.verdict === null || data.verdict.ok ? null : <div><dt>rules broken</dt><dd>{Object.entries(data.verdict.counts).map(([c, n]) => `${c} ${n}×`).join(", ") || "none: there was no plan"}</dd></div>}
+                {data.verdict === null
+                  ? null
+                  : Object.entries(data.verdict.optima).map(([o, optimum]) => (
+                      <div key={o}>
+                        <dt>{o.replaceAll("_", " ")}</dt>
+                        <dd>
+                          {data.verdict!.costs?.[o] ?? "–"} <span class="muted">optimum {optimum}</span>
+                        </dd>
+                      </div>
+                    ))}
+                {data.reward === null ? null : (
+                  <div>
+                    <dt>reward</dt>
+                    <dd>
+                      {data.reward.total.toFixed(4)}{" "}
+                      <span class="muted">
+                        accuracy {data.reward.accuracy.toFixed(3)}, length {data.reward.length.toFixed(3)}, weight{" "}
+                        {data.reward.weight.toFixed(3)}
+                      </span>
+                    </dd>
+                  </div>
+                )}
+                {data.advantage === null ? null : (
+                  <div>
+                    <dt>advantage</dt>
+                    <dd>{data.advantage.toFixed(4)}</dd>
+                  </div>
+                )}
+                <div>
+                  <dt>tokens</dt>
+                  <dd>
+                    {data.tokens} <span class="muted">ended by {data.finish_reason}</span>
+                  </dd>
+                </div>
+                {data.board === null ? null : (
+                  <div>
+                    <dt>board</dt>
+                    <dd>
+                      {data.board.size}×{data.board.size}, {data.board.agents.length} agents, {data.board.holes.length} holes{" "}
+                      <span class="muted">
+                        {data.board.conflict ? "conflict" : "no conflict"}, {data.board.wait_required ? "needs a wait" : "needs no wait"}
+                      </span>
+                    </dd>
+                  </div>
+                )}
+                <div>
+                  <dt>instance</dt>
+                  <dd>
+                    <code>{data.instance}</code>
+                  </dd>
+                </div>
+                {data.verdict === null || data.verdict.ok ? null : (
+                  <div>
+                    <dt>rules broken</dt>
+                    <dd>
+                      {Object.entries(data.verdict.counts)
+                        .map(([c, n]) => `${c} ${n}×`)
+                        .join(", ") || "none: there was no plan"}
+                    </dd>
+                  </div>
+                )}
               </dl>
             </div>
             <div>

@@ -1,11 +1,11 @@
 /** One run: the loop as a picture that moves, and what it comes to. Follows the event stream; reads the records again when a phase ends. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { PHASES, type Phase, type RunEvent } from "../phases.js";
 import type { RunDetail, RunState, StepPoint } from "../../../src/ui/records.js";
 import { type Connection, useApi, useRunEvents } from "../api.js";
 import { Score } from "../charts/score.js";
 import { byNumber, count, duration, knobLabel, percent, points, tokens } from "../format.js";
 import { Loading, Numbers, Outcome, Problem, State } from "../parts.js";
+import { PHASES, type Phase, type RunEvent } from "../phases.js";
 import { href } from "../route.js";
 
 interface Live {
@@ -60,24 +60,59 @@ export function RunView({ run }: { run: string }) {
         <h1>{run}</h1>
         <State state={shownState} />
         <span class="grow" />
-        <a class="button quiet" href={href("run", run, "rollouts")}>Instances and rollouts</a>
+        <a class="button quiet" href={href("run", run, "rollouts")}>
+          Instances and rollouts
+        </a>
       </div>
       <p class="lede">
-        {report.run.description === "" ? report.run.name : report.run.description} <span class="muted">Engineer {report.run.engineer}, {report.run.variant}; seed {report.run.seed}; objective {report.run.objective.replaceAll("_", " ")}.</span>
+        {report.run.description === "" ? report.run.name : report.run.description}{" "}
+        <span class="muted">
+          Engineer {report.run.engineer}, {report.run.variant}; seed {report.run.seed}; objective{" "}
+          {report.run.objective.replaceAll("_", " ")}.
+        </span>
       </p>
-      <Notices data={data} state={shownState} connection={connection} going={going} problem={problem === undefined ? undefined : problem.error} warnings={live.warnings} newest={newest} />
+      <Notices
+        data={data}
+        state={shownState}
+        connection={connection}
+        going={going}
+        problem={problem === undefined ? undefined : problem.error}
+        warnings={live.warnings}
+        newest={newest}
+      />
       {going ? <Loop live={at} planned={report.run.stages.planned} /> : null}
       <section class="tiles" aria-label="At a glance">
-        <Tile label="valid, last checkpoint" value={percent(report.stages.findLast((s) => s.validation !== undefined)?.validation?.valid.rate ?? report.base?.valid.rate)} note={report.base === undefined ? "" : `base ${percent(report.base.valid.rate)}`} />
-        <Tile label={report.held_out === undefined ? "gain, validation set" : "gain, held-out boards"} value={gain === undefined ? "–" : `${points(gain.difference)} points`} note={gain === undefined ? "not known yet" : `95 % CI ${points(gain.interval[0])} to ${points(gain.interval[1])}, paired on ${count(gain.n)}`} />
-        <Tile label="best checkpoint" value={report.best === undefined ? "–" : percent(report.best.valid)} note={report.best === undefined ? "" : report.best.checkpoint === 0 ? "the base" : `checkpoint ${report.best.checkpoint}`} />
-        <Tile label="trained on" value={tokens(report.stages.reduce((sum, s) => sum + (s.tokens?.stage ?? 0), 0))} note={`tokens, ${report.run.stages.finished} of ${report.run.stages.planned} stages`} />
+        <Tile
+          label="valid, last checkpoint"
+          value={percent(report.stages.findLast((s) => s.validation !== undefined)?.validation?.valid.rate ?? report.base?.valid.rate)}
+          note={report.base === undefined ? "" : `base ${percent(report.base.valid.rate)}`}
+        />
+        <Tile
+          label={report.held_out === undefined ? "gain, validation set" : "gain, held-out boards"}
+          value={gain === undefined ? "–" : `${points(gain.difference)} points`}
+          note={
+            gain === undefined
+              ? "not known yet"
+              : `95 % CI ${points(gain.interval[0])} to ${points(gain.interval[1])}, paired on ${count(gain.n)}`
+          }
+        />
+        <Tile
+          label="best checkpoint"
+          value={report.best === undefined ? "–" : percent(report.best.valid)}
+          note={report.best === undefined ? "" : report.best.checkpoint === 0 ? "the base" : `checkpoint ${report.best.checkpoint}`}
+        />
+        <Tile
+          label="trained on"
+          value={tokens(report.stages.reduce((sum, s) => sum + (s.tokens?.stage ?? 0), 0))}
+          note={`tokens, ${report.run.stages.finished} of ${report.run.stages.planned} stages`}
+        />
       </section>
       <section class="panel">
         <h2>The loop, stage by stage</h2>
         <Score run={data} steps={steps} now={now} />
         <p class="muted small">
-          Lines are checkpoints, the spaces between them are stages. A cell of the config shows what was asked, in per cent; the bar at its foot is what the generator realised; ▴ and ▾ mark a change.
+          Lines are checkpoints, the spaces between them are stages. A cell of the config shows what was asked, in per cent; the bar at its
+          foot is what the generator realised; ▴ and ▾ mark a change.
         </p>
         <Tables data={data} />
       </section>
@@ -87,8 +122,18 @@ export function RunView({ run }: { run: string }) {
           {report.stages.map((stage) => (
             <li key={stage.index}>
               <a href={href("run", run, "stage", stage.index)}>Stage {stage.index}</a>
-              <span>{stage.validation === undefined ? <span class="muted">not validated yet</span> : <>valid {percent(stage.validation.valid.rate)}</>}</span>
-              <span class="muted">{stage.provenance.source === "initial" ? "first config" : `config by ${stage.provenance.engineer ?? stage.provenance.source}`}</span>
+              <span>
+                {stage.validation === undefined ? (
+                  <span class="muted">not validated yet</span>
+                ) : (
+                  <>valid {percent(stage.validation.valid.rate)}</>
+                )}
+              </span>
+              <span class="muted">
+                {stage.provenance.source === "initial"
+                  ? "first config"
+                  : `config by ${stage.provenance.engineer ?? stage.provenance.source}`}
+              </span>
               {stage.proposal === undefined ? <span class="muted">no proposal</span> : <Outcome outcome={stage.proposal.outcome} />}
             </li>
           ))}
@@ -99,13 +144,29 @@ export function RunView({ run }: { run: string }) {
   );
 }
 
-function Notices(props: { data: RunDetail; state: RunState; connection: Connection; going: boolean; problem: string | undefined; warnings: string[]; newest: number | undefined }) {
+function Notices(props: {
+  data: RunDetail;
+  state: RunState;
+  connection: Connection;
+  going: boolean;
+  problem: string | undefined;
+  warnings: string[];
+  newest: number | undefined;
+}) {
   const { data, state, connection, going, newest } = props;
   return (
     <div aria-live="polite">
       {connection === "lost" ? <p class="notice">The server does not answer; the page goes on by itself when it does.</p> : null}
-      {state === "failed" ? <p class="notice bad">{data.problem ?? "The run failed."} Go on with it: <code>{data.resume}</code></p> : null}
-      {state === "interrupted" ? <p class="notice">The run was stopped; what is done is kept. Go on with it: <code>{data.resume}</code></p> : null}
+      {state === "failed" ? (
+        <p class="notice bad">
+          {data.problem ?? "The run failed."} Go on with it: <code>{data.resume}</code>
+        </p>
+      ) : null}
+      {state === "interrupted" ? (
+        <p class="notice">
+          The run was stopped; what is done is kept. Go on with it: <code>{data.resume}</code>
+        </p>
+      ) : null}
       {state === "waiting" && newest !== undefined ? (
         <p class="notice ask">
           The run waits for a person. <a href={href("run", data.id, "stage", newest)}>Answer in stage {newest}</a>
@@ -146,7 +207,9 @@ function Loop({ live, planned }: { live: Live; planned: number }) {
       </ol>
       <span class="muted small loop-note">
         {live.phase !== undefined && live.total > 0 ? `${count(live.done)} of ${count(live.total)}` : ""}
-        {live.seconds !== undefined && live.phase === "train" && live.total > live.done ? `, about ${duration((live.total - live.done) * live.seconds)} left in this stage` : ""}
+        {live.seconds !== undefined && live.phase === "train" && live.total > live.done
+          ? `, about ${duration((live.total - live.done) * live.seconds)} left in this stage`
+          : ""}
       </span>
     </section>
   );
@@ -159,11 +222,37 @@ function Tables({ data }: { data: RunDetail }) {
   const codes = family.failureCodes.map((c) => c.code);
   return (
     <div class="tables">
-      <Numbers label="Rates" head={["checkpoint", "n", "valid", "95 %", "optimal", "95 %", ...strata.map((s) => `valid, ${family.stratumLabel} ${s}`)]}
-        rows={checkpoints.map(({ c, v }) => [c === 0 ? "base" : c, v.n, percent(v.valid.rate), v.valid.interval.map((x) => percent(x)).join(" to "), percent(v.optimal.rate), v.optimal.interval.map((x) => percent(x)).join(" to "), ...strata.map((s) => percent(v.by_size[s]?.valid.rate))])} />
-      <Numbers label="Configs" head={["stage", family.stratumLabel, ...family.knobs.flatMap((k) => [`${knobLabel(k.name)} asked`, "realised"])]}
-        rows={data.stages.flatMap((s) => Object.keys(s.requested).sort(byNumber).map((x) => [s.index, x, ...family.knobs.flatMap((k) => [percent(s.requested[x]?.[k.name]), percent(s.realised[x]?.[k.name])])]))} />
-      <Numbers label="Failures" head={["checkpoint", ...codes]} rows={checkpoints.map(({ c, v }) => [c === 0 ? "base" : c, ...codes.map((code) => v.codes[code] ?? 0)])} />
+      <Numbers
+        label="Rates"
+        head={["checkpoint", "n", "valid", "95 %", "optimal", "95 %", ...strata.map((s) => `valid, ${family.stratumLabel} ${s}`)]}
+        rows={checkpoints.map(({ c, v }) => [
+          c === 0 ? "base" : c,
+          v.n,
+          percent(v.valid.rate),
+          v.valid.interval.map((x) => percent(x)).join(" to "),
+          percent(v.optimal.rate),
+          v.optimal.interval.map((x) => percent(x)).join(" to "),
+          ...strata.map((s) => percent(v.by_size[s]?.valid.rate)),
+        ])}
+      />
+      <Numbers
+        label="Configs"
+        head={["stage", family.stratumLabel, ...family.knobs.flatMap((k) => [`${knobLabel(k.name)} asked`, "realised"])]}
+        rows={data.stages.flatMap((s) =>
+          Object.keys(s.requested)
+            .sort(byNumber)
+            .map((x) => [
+              s.index,
+              x,
+              ...family.knobs.flatMap((k) => [percent(s.requested[x]?.[k.name]), percent(s.realised[x]?.[k.name])]),
+            ]),
+        )}
+      />
+      <Numbers
+        label="Failures"
+        head={["checkpoint", ...codes]}
+        rows={checkpoints.map(({ c, v }) => [c === 0 ? "base" : c, ...codes.map((code) => v.codes[code] ?? 0)])}
+      />
     </div>
   );
 }
@@ -182,7 +271,16 @@ function fold(live: Live, event: RunEvent): Live {
       return { ...live, warnings: [...live.warnings.slice(-4), event.message] };
     case "step": {
       const { metrics: m, stage, step } = event;
-      const point = { stage, step, reward: m.reward ?? 0, accuracy: m["rewards/accuracy"] ?? 0, length: m["rewards/length"] ?? 0, weight: m.accuracy_weight ?? 0, valid: m.valid ?? 0, entropy: m.entropy ?? null };
+      const point = {
+        stage,
+        step,
+        reward: m.reward ?? 0,
+        accuracy: m["rewards/accuracy"] ?? 0,
+        length: m["rewards/length"] ?? 0,
+        weight: m.accuracy_weight ?? 0,
+        valid: m.valid ?? 0,
+        entropy: m.entropy ?? null,
+      };
       return { ...live, stage, seconds: event.seconds, steps: [...live.steps.slice(-2000), point] };
     }
     default:

@@ -23,13 +23,17 @@ export function RunsView({ root }: { root: string }) {
             <code>{root}</code> holds no run. Start one and it appears here while it goes on:
           </p>
           <pre>envwright run smoke --out {root === "runs" ? "runs/smoke" : `${root}/smoke`}</pre>
-          <p>Runs somewhere else? Serve their folder: <code>envwright ui DIR</code>.</p>
+          <p>
+            Runs somewhere else? Serve their folder: <code>envwright ui DIR</code>.
+          </p>
         </Empty>
       </>
     );
   }
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const shown = data.filter((r) => words.every((w) => `${r.id} ${r.recipe} ${r.engineer} ${r.variant} ${r.state} seed ${r.seed}`.toLowerCase().includes(w)));
+  const shown = data.filter((r) =>
+    words.every((w) => `${r.id} ${r.recipe} ${r.engineer} ${r.variant} ${r.state} seed ${r.seed}`.toLowerCase().includes(w)),
+  );
   const tick = (id: string, on: boolean): void => setTicked(on ? [...ticked, id] : ticked.filter((t) => t !== id));
   return (
     <>
@@ -37,14 +41,25 @@ export function RunsView({ root }: { root: string }) {
         <h1>Runs</h1>
         <label class="find">
           <span class="hidden">Find runs</span>
-          <input type="search" placeholder="Find: engineer, recipe, state …" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
+          <input
+            type="search"
+            placeholder="Find: engineer, recipe, state …"
+            value={filter}
+            onInput={(e) => setFilter(e.currentTarget.value)}
+          />
         </label>
       </div>
       {problem === undefined ? null : <Problem problem={problem} />}
       <ul class="runs">
         {shown.map((run) => (
           <li key={run.id} class={`run-card ${run.state}`}>
-            <input type="checkbox" aria-label={`Compare ${run.id}`} checked={ticked.includes(run.id)} disabled={run.valid.length === 0} onChange={(e) => tick(run.id, e.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              aria-label={`Compare ${run.id}`}
+              checked={ticked.includes(run.id)}
+              disabled={run.valid.length === 0}
+              onChange={(e) => tick(run.id, e.currentTarget.checked)}
+            />
             <div class="run-name">
               <a href={href("run", run.id)}>{run.id}</a>
               <State state={run.state} />
@@ -53,14 +68,35 @@ export function RunsView({ root }: { root: string }) {
             {run.recipe === "" ? null : (
               <>
                 <dl class="facts">
-                  <div><dt>engineer</dt><dd>{run.engineer} <span class="muted">{run.variant}</span></dd></div>
-                  <div><dt>recipe</dt><dd>{run.recipe} <span class="muted">seed {run.seed}</span></dd></div>
-                  <div><dt>stages</dt><dd>{run.stages.finished} <span class="muted">of {run.stages.planned}</span></dd></div>
+                  <div>
+                    <dt>engineer</dt>
+                    <dd>
+                      {run.engineer} <span class="muted">{run.variant}</span>
+                    </dd>
+                  </div>
+                  <div>
+                    <dt>recipe</dt>
+                    <dd>
+                      {run.recipe} <span class="muted">seed {run.seed}</span>
+                    </dd>
+                  </div>
+                  <div>
+                    <dt>stages</dt>
+                    <dd>
+                      {run.stages.finished} <span class="muted">of {run.stages.planned}</span>
+                    </dd>
+                  </div>
                 </dl>
                 <Sparkline values={run.valid} label={`Valid rate by checkpoint: ${run.valid.map((v) => percent(v)).join(", ")}`} />
                 <dl class="facts rates">
-                  <div><dt>best</dt><dd>{percent(run.best)}</dd></div>
-                  <div><dt>last valid</dt><dd class="big">{percent(run.last)}</dd></div>
+                  <div>
+                    <dt>best</dt>
+                    <dd>{percent(run.best)}</dd>
+                  </div>
+                  <div>
+                    <dt>last valid</dt>
+                    <dd class="big">{percent(run.last)}</dd>
+                  </div>
                   <div>
                     <dt>over base</dt>
                     <dd>{run.valid.length > 1 ? points(run.last! - run.valid[0]!) : "–"}</dd>
@@ -72,7 +108,14 @@ export function RunsView({ root }: { root: string }) {
           </li>
         ))}
       </ul>
-      {shown.length === 0 ? <p class="muted">No run has all of these words. <button type="button" class="plain" onClick={() => setFilter("")}>Show all {data.length}</button></p> : null}
+      {shown.length === 0 ? (
+        <p class="muted">
+          No run has all of these words.{" "}
+          <button type="button" class="plain" onClick={() => setFilter("")}>
+            Show all {data.length}
+          </button>
+        </p>
+      ) : null}
       <div class="compare-bar" aria-live="polite">
         {ticked.length === 0 ? (
           <span class="muted">Tick two or more runs to compare them.</span>
@@ -83,7 +126,11 @@ export function RunsView({ root }: { root: string }) {
             Compare {ticked.length} runs
           </a>
         )}
-        {ticked.length > 0 ? <button type="button" class="plain" onClick={() => setTicked([])}>clear</button> : null}
+        {ticked.length > 0 ? (
+          <button type="button" class="plain" onClick={() => setTicked([])}>
+            clear
+          </button>
+        ) : null}
       </div>
     </>
   );

@@ -24,16 +24,27 @@ export function StageView({ run, stage, actions }: { run: string; stage: number;
   return (
     <>
       <nav class="crumbs" aria-label="Path">
-        <a href={href("runs")}>Runs</a> <span aria-hidden="true">/</span> <a href={href("run", run)}>{run}</a> <span aria-hidden="true">/</span> stage {stage}
+        <a href={href("runs")}>Runs</a> <span aria-hidden="true">/</span> <a href={href("run", run)}>{run}</a>{" "}
+        <span aria-hidden="true">/</span> stage {stage}
       </nav>
       <div class="title-line">
         <h1>Stage {stage}</h1>
         {data.proposal === null ? null : <Outcome outcome={data.proposal.outcome} />}
         <span class="grow" />
         <nav class="steps" aria-label="Stages">
-          {stage > (data.stages[0] ?? 0) ? <a class="button quiet" href={href("run", run, "stage", stage - 1)}>← stage {stage - 1}</a> : null}
-          {stage < last ? <a class="button quiet" href={href("run", run, "stage", stage + 1)}>stage {stage + 1} →</a> : null}
-          <a class="button quiet" href={`${href("run", run, "rollouts")}?set=training&stage=${stage}`}>its rollouts</a>
+          {stage > (data.stages[0] ?? 0) ? (
+            <a class="button quiet" href={href("run", run, "stage", stage - 1)}>
+              ← stage {stage - 1}
+            </a>
+          ) : null}
+          {stage < last ? (
+            <a class="button quiet" href={href("run", run, "stage", stage + 1)}>
+              stage {stage + 1} →
+            </a>
+          ) : null}
+          <a class="button quiet" href={`${href("run", run, "rollouts")}?set=training&stage=${stage}`}>
+            its rollouts
+          </a>
         </nav>
       </div>
       {data.human === null ? null : <HumanForm data={data} actions={actions} path={path} done={reload} />}
@@ -51,7 +62,13 @@ function Changes({ data }: { data: StageDetail }) {
     return (
       <section class="panel">
         <h2>The next config</h2>
-        <p class="muted">{data.human !== null ? "It is yours to write, above." : data.validation === null ? "The stage is not evaluated yet; the engineer is asked after that." : "The last stage has no proposal, or the engineer has not answered yet."}</p>
+        <p class="muted">
+          {data.human !== null
+            ? "It is yours to write, above."
+            : data.validation === null
+              ? "The stage is not evaluated yet; the engineer is asked after that."
+              : "The last stage has no proposal, or the engineer has not answered yet."}
+        </p>
       </section>
     );
   }
@@ -60,10 +77,20 @@ function Changes({ data }: { data: StageDetail }) {
     <section class="panel">
       <h2>What changes for stage {data.index + 1}</h2>
       <p>
-        <strong>{proposal.engineer}</strong> <span class="muted">{proposal.variant}, asked {proposal.attempts.length === 1 ? "once" : `${proposal.attempts.length} times`}</span>: {moved.length === 0 ? "no knob changes." : `${moved.length} ${moved.length === 1 ? "knob changes" : "knobs change"}.`}
+        <strong>{proposal.engineer}</strong>{" "}
+        <span class="muted">
+          {proposal.variant}, asked {proposal.attempts.length === 1 ? "once" : `${proposal.attempts.length} times`}
+        </span>
+        : {moved.length === 0 ? "no knob changes." : `${moved.length} ${moved.length === 1 ? "knob changes" : "knobs change"}.`}
       </p>
       {proposal.rationale === "" ? null : <blockquote class="model-text">{proposal.rationale}</blockquote>}
-      {proposal.reasons.length === 0 ? null : <ul class="reasons">{proposal.reasons.map((r) => <li key={r}>{r}</li>)}</ul>}
+      {proposal.reasons.length === 0 ? null : (
+        <ul class="reasons">
+          {proposal.reasons.map((r) => (
+            <li key={r}>{r}</li>
+          ))}
+        </ul>
+      )}
       {changes.length === 0 ? null : (
         <ul class="changes">
           {changes.map((c) => {
@@ -80,7 +107,10 @@ function Changes({ data }: { data: StageDetail }) {
                 </span>
                 <span class="evidence">
                   {c.evidence.length === 0 ? (
-                    <span class="muted">valid {percent(c.valid)}{c.valid_in_training === null ? "" : `, in training ${percent(c.valid_in_training)}`}</span>
+                    <span class="muted">
+                      valid {percent(c.valid)}
+                      {c.valid_in_training === null ? "" : `, in training ${percent(c.valid_in_training)}`}
+                    </span>
                   ) : (
                     c.evidence.map((e) => (
                       <span key={e.code} class="chip" style={{ "--code": codeColour(family, e.code) }}>
@@ -103,8 +133,16 @@ function Changes({ data }: { data: StageDetail }) {
         <>
           <h3>Repairs and guardrails</h3>
           <ul class="reasons">
-            {proposal.repairs.map((r) => <li key={r.path}><code>{r.path}</code>: {r.reason} (<code>{JSON.stringify(r.from)}</code> → <code>{JSON.stringify(r.to)}</code>)</li>)}
-            {proposal.guardrails.map((g) => <li key={g.guardrail}><strong>{g.guardrail}</strong>: {g.reason}</li>)}
+            {proposal.repairs.map((r) => (
+              <li key={r.path}>
+                <code>{r.path}</code>: {r.reason} (<code>{JSON.stringify(r.from)}</code> → <code>{JSON.stringify(r.to)}</code>)
+              </li>
+            ))}
+            {proposal.guardrails.map((g) => (
+              <li key={g.guardrail}>
+                <strong>{g.guardrail}</strong>: {g.reason}
+              </li>
+            ))}
           </ul>
         </>
       )}
@@ -125,10 +163,19 @@ function Evidence({ data }: { data: StageDetail }) {
           const cell = validation[s]!;
           return (
             <li key={s}>
-              <span class="bar-name">{family.stratumLabel} {s}</span>
+              <span class="bar-name">
+                {family.stratumLabel} {s}
+              </span>
               <span class="bar" aria-hidden="true">
                 <span class="piece valid" style={{ "--share": `${100 * cell.valid.rate}%` }} />
-                {codes.map((code) => <span key={code} class="piece" title={`${code} ${cell.codes[code] ?? 0}`} style={{ "--share": `${(100 * (cell.codes[code] ?? 0)) / Math.max(1, cell.n)}%`, "--code": codeColour(family, code) }} />)}
+                {codes.map((code) => (
+                  <span
+                    key={code}
+                    class="piece"
+                    title={`${code} ${cell.codes[code] ?? 0}`}
+                    style={{ "--share": `${(100 * (cell.codes[code] ?? 0)) / Math.max(1, cell.n)}%`, "--code": codeColour(family, code) }}
+                  />
+                ))}
               </span>
               <span class="bar-value">{percent(cell.valid.rate)}</span>
             </li>
@@ -136,17 +183,41 @@ function Evidence({ data }: { data: StageDetail }) {
         })}
       </ul>
       <p class="key" aria-hidden="true">
-        <span class="chip" style={{ "--code": "var(--valid)" }}>valid</span>
-        {codes.map((code) => <span key={code} class="chip" style={{ "--code": codeColour(family, code) }}>{code}</span>)}
+        <span class="chip" style={{ "--code": "var(--valid)" }}>
+          valid
+        </span>
+        {codes.map((code) => (
+          <span key={code} class="chip" style={{ "--code": codeColour(family, code) }}>
+            {code}
+          </span>
+        ))}
       </p>
-      <DataTable label="Failures by stratum" head={[family.stratumLabel, "n", "valid", "optimal", ...codes, "tokens", "valid in training", "no variance"]}
+      <DataTable
+        label="Failures by stratum"
+        head={[family.stratumLabel, "n", "valid", "optimal", ...codes, "tokens", "valid in training", "no variance"]}
         rows={strata.map((s) => {
           const cell = validation[s]!;
           const t = training?.strata[s];
-          return [s, count(cell.n), percent(cell.valid.rate), percent(cell.optimal.rate),
-            ...codes.map((code) => (cell.codes[code] ?? 0) === 0 ? "0" : <a key={code} href={`${href("run", data.run, "rollouts")}?set=validation&stage=${data.index}&size=${s}&code=${code}`}>{cell.codes[code]}</a>),
-            cell.tokens.toFixed(1), percent(t?.valid), percent(t?.zero_variance)];
-        })} />
+          return [
+            s,
+            count(cell.n),
+            percent(cell.valid.rate),
+            percent(cell.optimal.rate),
+            ...codes.map((code) =>
+              (cell.codes[code] ?? 0) === 0 ? (
+                "0"
+              ) : (
+                <a key={code} href={`${href("run", data.run, "rollouts")}?set=validation&stage=${data.index}&size=${s}&code=${code}`}>
+                  {cell.codes[code]}
+                </a>
+              ),
+            ),
+            cell.tokens.toFixed(1),
+            percent(t?.valid),
+            percent(t?.zero_variance),
+          ];
+        })}
+      />
     </section>
   );
 }
@@ -159,20 +230,34 @@ function Texts({ data }: { data: StageDetail }) {
       <h2>What the engineer was given, and what it said</h2>
       <div class="two">
         <div>
-          <h3>Given <span class="muted">{context === null ? "" : `${count(context.length)} characters, ${data.rendering}`}</span></h3>
-          {context === null ? <p class="muted">There is no context: this engineer is not asked in words, or not yet.</p> : <ModelText text={context} label="Context" />}
+          <h3>
+            Given <span class="muted">{context === null ? "" : `${count(context.length)} characters, ${data.rendering}`}</span>
+          </h3>
+          {context === null ? (
+            <p class="muted">There is no context: this engineer is not asked in words, or not yet.</p>
+          ) : (
+            <ModelText text={context} label="Context" />
+          )}
         </div>
         <div>
           <h3>Answered</h3>
-          {proposal === null ? <p class="muted">No answer yet.</p> : proposal.attempts.map((a, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: attempts have an order and no name
-            <div key={i} class="attempt">
-              {proposal.attempts.length > 1 ? <h4>Attempt {i + 1}</h4> : null}
-              {a.error === undefined ? null : <p class="refusal">Refused: {a.error}</p>}
-              {a.raw === "" ? <p class="muted">No text: this engineer computes its answer.</p> : <ModelText text={a.raw} label={`Answer ${i + 1}`} />}
-              {a.tokens > 0 ? <p class="muted small">{count(a.tokens)} tokens</p> : null}
-            </div>
-          ))}
+          {proposal === null ? (
+            <p class="muted">No answer yet.</p>
+          ) : (
+            proposal.attempts.map((a, i) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: attempts have an order and no name
+              <div key={i} class="attempt">
+                {proposal.attempts.length > 1 ? <h4>Attempt {i + 1}</h4> : null}
+                {a.error === undefined ? null : <p class="refusal">Refused: {a.error}</p>}
+                {a.raw === "" ? (
+                  <p class="muted">No text: this engineer computes its answer.</p>
+                ) : (
+                  <ModelText text={a.raw} label={`Answer ${i + 1}`} />
+                )}
+                {a.tokens > 0 ? <p class="muted small">{count(a.tokens)} tokens</p> : null}
+              </div>
+            ))
+          )}
         </div>
       </div>
     </section>
@@ -187,7 +272,9 @@ export function ModelText({ text, label }: { text: string; label: string }) {
     <section class="model-text" tabIndex={0} aria-label={label}>
       {pieces.map((piece, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a text
-        <span key={i} class={pieces.length > 1 ? "piece" : ""}>{piece}</span>
+        <span key={i} class={pieces.length > 1 ? "piece" : ""}>
+          {piece}
+        </span>
       ))}
     </section>
   );
@@ -206,7 +293,13 @@ function Repropose({ data, path, actions }: { data: StageDetail; path: string; a
     setBusy(true);
     setProblem(undefined);
     try {
-      setAnswer(await ask<ReproposeAnswer>(`${path}/propose`, { ...(engineer === "" ? {} : { engineer }), ...(variant === "" ? {} : { variant }), samples }));
+      setAnswer(
+        await ask<ReproposeAnswer>(`${path}/propose`, {
+          ...(engineer === "" ? {} : { engineer }),
+          ...(variant === "" ? {} : { variant }),
+          samples,
+        }),
+      );
     } catch (error) {
       setProblem(error as ApiError);
     } finally {
@@ -217,20 +310,72 @@ function Repropose({ data, path, actions }: { data: StageDetail; path: string; a
     <section class="panel">
       <h2>Ask again</h2>
       <p class="muted">Another answer to the same evidence, without training and without changing the run.</p>
-      <form class="row-form" onSubmit={(e) => { e.preventDefault(); void submit(); }}>
-        <label>engineer<select value={engineer} onChange={(e) => setEngineer(e.currentTarget.value)}>{["", "self", "base", "rule", "learnability", "bandit", "sliding", "hardest", "random"].map((n) => <option key={n} value={n}>{n === "" ? "the run's own" : n}</option>)}</select></label>
-        <label>variant<select value={variant} onChange={(e) => setVariant(e.currentTarget.value)}>{["", "V1", "V2", "V3", "V4", "V5", "V6"].map((n) => <option key={n} value={n}>{n === "" ? "the run's own" : n}</option>)}</select></label>
-        <label>answers<input type="number" min={1} max={5} value={samples} onInput={(e) => setSamples(Math.max(1, Math.min(5, Number(e.currentTarget.value))))} /></label>
-        <button type="submit" disabled={!actions || busy}>{busy ? "Asking …" : "Ask"}</button>
+      <form
+        class="row-form"
+        onSubmit={(e) => {
+          e.preventDefault();
+          void submit();
+        }}
+      >
+        <label>
+          engineer
+          <select value={engineer} onChange={(e) => setEngineer(e.currentTarget.value)}>
+            {["", "self", "base", "rule", "learnability", "bandit", "sliding", "hardest", "random"].map((n) => (
+              <option key={n} value={n}>
+                {n === "" ? "the run's own" : n}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          variant
+          <select value={variant} onChange={(e) => setVariant(e.currentTarget.value)}>
+            {["", "V1", "V2", "V3", "V4", "V5", "V6"].map((n) => (
+              <option key={n} value={n}>
+                {n === "" ? "the run's own" : n}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          answers
+          <input
+            type="number"
+            min={1}
+            max={5}
+            value={samples}
+            onInput={(e) => setSamples(Math.max(1, Math.min(5, Number(e.currentTarget.value))))}
+          />
+        </label>
+        <button type="submit" disabled={!actions || busy}>
+          {busy ? "Asking …" : "Ask"}
+        </button>
       </form>
-      {actions ? null : <p class="small">This page is read-only. Start it with <code>--allow-actions</code>, or ask on the command line: <code>{command}</code></p>}
+      {actions ? null : (
+        <p class="small">
+          This page is read-only. Start it with <code>--allow-actions</code>, or ask on the command line: <code>{command}</code>
+        </p>
+      )}
       <div aria-live="polite">
         {problem === undefined ? null : <Problem problem={problem.problem} />}
         {answer === undefined ? null : (
           <>
-            <p>{answer.engineer}, {answer.variant}: {answer.proposals.map((p, i) => <Outcome key={String(i)} outcome={p.outcome} />)}</p>
-            <DataTable label="Proposed knobs" head={[data.family.stratumLabel, "knob", ...answer.knobs.map((_, i) => (answer.knobs.length === 1 ? "proposed" : `answer ${i + 1}`)), "the run's"]}
-              rows={rowsOf(answer.knobs, data)} />
+            <p>
+              {answer.engineer}, {answer.variant}:{" "}
+              {answer.proposals.map((p, i) => (
+                <Outcome key={String(i)} outcome={p.outcome} />
+              ))}
+            </p>
+            <DataTable
+              label="Proposed knobs"
+              head={[
+                data.family.stratumLabel,
+                "knob",
+                ...answer.knobs.map((_, i) => (answer.knobs.length === 1 ? "proposed" : `answer ${i + 1}`)),
+                "the run's",
+              ]}
+              rows={rowsOf(answer.knobs, data)}
+            />
           </>
         )}
       </div>
@@ -241,7 +386,16 @@ function Repropose({ data, path, actions }: { data: StageDetail; path: string; a
 function rowsOf(tables: KnobTable[], data: StageDetail): string[][] {
   const own = new Map(data.changes.map((c) => [`${c.stratum}/${c.knob}`, c.to]));
   const current = data.config.normalised as { sizes?: KnobTable };
-  return Object.keys(tables[0] ?? {}).sort(byNumber).flatMap((s) => data.family.knobs.map((k) => [s, knobLabel(k.name), ...tables.map((t) => percent(t[s]?.[k.name])), percent(own.get(`${s}/${k.name}`) ?? current.sizes?.[s]?.[k.name])]));
+  return Object.keys(tables[0] ?? {})
+    .sort(byNumber)
+    .flatMap((s) =>
+      data.family.knobs.map((k) => [
+        s,
+        knobLabel(k.name),
+        ...tables.map((t) => percent(t[s]?.[k.name])),
+        percent(own.get(`${s}/${k.name}`) ?? current.sizes?.[s]?.[k.name]),
+      ]),
+    );
 }
 
 function HumanForm({ data, actions, path, done }: { data: StageDetail; actions: boolean; path: string; done: () => void }) {
@@ -268,18 +422,46 @@ function HumanForm({ data, actions, path, done }: { data: StageDetail; actions: 
     <section class="panel ask-panel">
       <h2>The run waits for you</h2>
       <p>Edit the config of the next stage, or approve it as it stands. Values are in per cent; shares of the data are normalised.</p>
-      {human.refused === null ? null : <p class="refusal" role="alert">The last answer was refused: {human.refused}</p>}
-      <form onSubmit={(e) => { e.preventDefault(); void submit(); }}>
+      {human.refused === null ? null : (
+        <p class="refusal" role="alert">
+          The last answer was refused: {human.refused}
+        </p>
+      )}
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          void submit();
+        }}
+      >
         <div class="scroll">
           <table class="knob-form">
-            <thead><tr><th scope="col">{data.family.stratumLabel}</th>{data.family.knobs.map((k) => <th key={k.name} scope="col" title={k.description}>{knobLabel(k.name)}</th>)}<th scope="col">valid now</th></tr></thead>
+            <thead>
+              <tr>
+                <th scope="col">{data.family.stratumLabel}</th>
+                {data.family.knobs.map((k) => (
+                  <th key={k.name} scope="col" title={k.description}>
+                    {knobLabel(k.name)}
+                  </th>
+                ))}
+                <th scope="col">valid now</th>
+              </tr>
+            </thead>
             <tbody>
               {strata.map((s) => (
                 <tr key={s}>
                   <th scope="row">{s}</th>
                   {data.family.knobs.map((k) => (
                     <td key={k.name}>
-                      <input type="number" step="any" min={100 * k.min} max={100 * k.max} required aria-label={`${data.family.stratumLabel} ${s}, ${knobLabel(k.name)}, per cent`} value={Number((100 * (knobs[s]?.[k.name] ?? 0)).toFixed(5))} onInput={(e) => change(s, k.name, e.currentTarget.value)} />
+                      <input
+                        type="number"
+                        step="any"
+                        min={100 * k.min}
+                        max={100 * k.max}
+                        required
+                        aria-label={`${data.family.stratumLabel} ${s}, ${knobLabel(k.name)}, per cent`}
+                        value={Number((100 * (knobs[s]?.[k.name] ?? 0)).toFixed(5))}
+                        onInput={(e) => change(s, k.name, e.currentTarget.value)}
+                      />
                     </td>
                   ))}
                   <td>{percent(data.validation?.[s]?.valid.rate)}</td>
@@ -288,10 +470,27 @@ function HumanForm({ data, actions, path, done }: { data: StageDetail; actions: 
             </tbody>
           </table>
         </div>
-        {data.family.knobs.filter((k) => k.kind === "share").map((k) => <p key={k.name} class="muted small">{knobLabel(k.name)} adds up to {percent(total(k.name), 1)}{Math.abs(total(k.name) - 1) > 0.001 ? "; it will be normalised to 100 %" : ""}.</p>)}
-        <label class="block">Why (kept with the run)<textarea rows={2} value={rationale} onInput={(e) => setRationale(e.currentTarget.value)} /></label>
-        <button type="submit" disabled={!actions || sent}>{sent ? "Approved; the run goes on" : "Approve for the next stage"}</button>
-        {actions ? null : <p class="small">This page is read-only. Start it with <code>--allow-actions</code>, or edit <code>human.yaml</code> in the stage's folder and set its status to approved.</p>}
+        {data.family.knobs
+          .filter((k) => k.kind === "share")
+          .map((k) => (
+            <p key={k.name} class="muted small">
+              {knobLabel(k.name)} adds up to {percent(total(k.name), 1)}
+              {Math.abs(total(k.name) - 1) > 0.001 ? "; it will be normalised to 100 %" : ""}.
+            </p>
+          ))}
+        <label class="block">
+          Why (kept with the run)
+          <textarea rows={2} value={rationale} onInput={(e) => setRationale(e.currentTarget.value)} />
+        </label>
+        <button type="submit" disabled={!actions || sent}>
+          {sent ? "Approved; the run goes on" : "Approve for the next stage"}
+        </button>
+        {actions ? null : (
+          <p class="small">
+            This page is read-only. Start it with <code>--allow-actions</code>, or edit <code>human.yaml</code> in the stage's folder and
+            set its status to approved.
+          </p>
+        )}
       </form>
       <div aria-live="polite">{problem === undefined ? null : <Problem problem={problem.problem} />}</div>
     </section>
