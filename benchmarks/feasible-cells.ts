@@ -2,7 +2,7 @@
  * The table of feasible cells: for every size, agent count and hole ratio, which share of the generator's candidates has a solution, and
  * which makes an agent wait. `npx tsx benchmarks/feasible-cells.ts [samples]` writes docs/results/feasible-cells.json and .md.
  *
- * A cell is sampled with `samples` candidates of its own seed (default 200), each with a budget of 20,000 search nodes. A class that did
+ * A cell is sampled with `samples` candidates of its own seed (default 500), each with a budget of 20,000 search nodes. A class that did
  * not turn up is looked for by the generator's own slot filler, drawn meetings included, in up to 5,000 more. "Not found" is therefore
  * rarer than about one in 5,000 candidates; "none" is proven (too few free cells, or every board of the size was gone through).
  */
@@ -34,7 +34,7 @@ interface CellRow {
   wait_ratios: string;
 }
 
-const samples = Number(process.argv[2] ?? 200);
+const samples = Number(process.argv[2] ?? 500);
 const drawn = new DrawnBoard();
 const solver = new Solver();
 const filler = new SlotFiller();
@@ -85,7 +85,8 @@ const rows = SIZES.flatMap((size) =>
   ),
 );
 
-const percent = (value: Share) => (typeof value === "number" ? (value < 0.1 ? (100 * value).toFixed(1) : (100 * value).toFixed(0)) : value);
+const percent = (value: Share) =>
+  typeof value === "number" ? (value < 0.1 || value > 0.99 ? (100 * value).toFixed(1) : (100 * value).toFixed(0)) : value;
 const table = (agents: number): string[] => [
   `## ${agents} agents`,
   "",
@@ -104,7 +105,7 @@ const page = [
   "# Feasible cells",
   "",
   `Per size, agent count and hole ratio: which per cent of the generator's candidates makes an agent wait / is solved without a wait; the rest has`,
-  `no solution (or, seldom, exhausts ${BUDGET.toLocaleString("en")} search nodes). ${samples} candidates a cell, so a share of 10 % is known to about ±4 points. _found_: not among these, but`,
+  `no solution (or, seldom, exhausts ${BUDGET.toLocaleString("en")} search nodes). ${samples} candidates a cell, so a share of 10 % is known to about ±${(196 * Math.sqrt(0.09 / samples)).toFixed(1)} points. _found_: not among these, but`,
   `among up to ${SEARCHED.toLocaleString("en")} more, drawn as the generator draws that class; _not found_: not there either; _none_: proven empty; –: neither class. A cell with two`,
   "numbers (or _found_) takes every wait ratio from 0 to 1; beside _none_ or _not found_ only the other end.",
   "",

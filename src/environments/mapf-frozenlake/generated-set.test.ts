@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import { Seed, TextIndex } from "../../core/index.js";
+import { FilledSlots } from "./filled-slots.js";
+import { generateTraining, streamTraining } from "./generate.js";
+
+const config = {
+  agents: [1, 2],
+  objective: "makespan" as const,
+  sizes: { "4": { data_ratio: 0.5, hole_ratio: 0.1, wait_ratio: 0 }, "5": { data_ratio: 0.5, hole_ratio: 0.1, wait_ratio: 0 } },
+};
+const seed = Seed.root("generated-set.test");
+
+describe("a streamed set", () => {
+  it("is the whole set, batch by batch, with its manifest at the end and not before", async () => {
+    const exclude = new TextIndex();
+    for (const { hash } of (await generateTraining(config, { count: 50, seed })).instances) exclude.add(hash);
+    const whole = await generateTraining(config, { count: 300, seed, exclude });
+    const stream = await streamTraining(config, { count: 300, seed, exclude });
+    expect(() => stream.manifest()).toThrow(RangeError);
+    const batches = [...stream.batches(128)];
+    expect(batches.map((batch) => batch.length)).toEqual([128, 128, 44]);
+    expect(batches.flat()).toEqual(whole.instances);
+    expect(stream.manifest()).toEqual(whole.manifest);
+    expect(whole.manifest.excluded_hashes).toBe(50);
+    expect(whole.instances.filter(({ hash }) => exclude.has(hash))).toEqual([]);
+  });
+});
+
+it("A packed slot gives back what was put into it, at the limits of size, agents and holes.", () => {
+  const slots = new FilledSlots(3, 8);
+  const holes = Array.from({ length: 50 }, (_, i) => 99 - 2 * i).reverse();
+  const big = { holes, starts: [0, 2, 4, 6, 8, 10, 12, 98], goals: [98, 0, 2, 4, 6, 8, 10, 12], sum_of_costs: 65_000, makespan: 1000, sum_of_shortest: 12_345, wait_required: true }; // biome-ignore format: a board
+  const small = { holes: [], starts: [3], goals: [0], sum_of_costs: 2, makespan: 2, sum_of_shortest: 2, wait_required: false };
+  slots.set({ index: 2, size: 10, agents: 8, holes: [50, 50], want: "wait" }, 599, big);
+  slots.set({ index: 0, size: 2, agents: 1, holes: [0, 0], want: "no-wait" }, 0, small);
+  expect(slots.at(2)).toEqual({ index: 2, size: 10, round: 599, filling: big });
+  expect(slots.at(0)).toEqual({ index: 0, size: 2, round: 0, filling: small });
+});
