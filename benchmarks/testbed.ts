@@ -1,0 +1,115 @@
+/**
+ * The testbed's speed: our solver against its peers on the same boards, and what has no peer.
+ *
+ *   npm run bench:testbed -- --peer cbsh2=PATH --peer lmrp=PATH [--boards N] [--sizes 3,4] [--agents 2,3] [--holes 0.1] [--record]
+ *   npm run bench:testbed -- --only solver|generator|verifier|comparison   [--million]
+ *
+ * PATH is a peer's driver (benchmarks/peers/README.md). Cells that are done are kept in --work and not measured again, so an interrupted
+ * run goes on; another number of boards, seed, limit or set of peers begins anew. --record writes docs/results/testbed.md and .json.
+ * The whole run takes some 15 minutes with 100 boards a cell, nearly all of it the peers' waiting for their limit.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { generatorRun, solverRates, verdictsPerSecond } from "./testbed/absolute.js";
+import { AGENTS, drawBoards, HOLE_RATIOS, SIZES } from "./testbed/boards.js";
+import { type CellResult, compareCell, ownTimes } from "./testbed/comparison.js";
+import { peerOf } from "./testbed/peer.js";
+import { resultsPage, type TestbedResults } from "./testbed/report.js";
+
+const { values } = parseArgs({
+  options: {
+    peer: { type: "string", multiple: true, default: [] },
+    boards: { type: "string", default: "100" },
+    sizes: { type: "string", default: SIZES.join() },
+    agents: { type: "string", default: AGENTS.join() },
+    holes: { type: "string", default: HOLE_RATIOS.join() },
+    limit: { type: "string", default: "1" },
+    seed: { type: "string", default: "bench-testbed" },
+    only: { type: "string", multiple: true },
+    seconds: { type: "string", default: "0.5" },
+    million: { type: "boolean", default: false },
+    work: { type: "string", default: join(tmpdir(), "bench-testbed") },
+    record: { type: "boolean", default: false },
+  },
+});
+const numbers = (text: string) => text.split(",").map(Number);
+const wants = (part: string) => values.only === undefined || values.only.includes(part);
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const ms = (value: number) => value.toPrecision(3);
+
+const count = Number(values.boards);
+const peers = values.peer.map((text) => peerOf(text, Number(values.limit)));
+const names = peers.map(({ name }) => name);
+const results: TestbedResults = {
+  machine: `${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.versions.node}`,
+  command: `npm run bench:testbed -- ${names.map((name) => `--peer ${name}=PATH `).join("")}--boards ${count}`,
+  seed: values.seed,
+  boards: count,
+  limit: Number(values.limit),
+  peers: names,
+  cells: [],
+};
+
+mkdirSync(values.work, { recursive: true });
+if (wants("comparison")) await compare();
+if (wants("solver")) {
+  results.solver = solverRates(Number(values.seconds));
+  for (const r of results.solver) {
+    say(
+      `solver k ${r.agents} holes ${r.holeRatio}: ${r.perSecond}/s, whole certificate ${r.allPerSecond}/s, p99 ${ms(r.p99)} ms, p99.9 ${ms(r.p999)} ms`,
+    );
+  }
+}
+if (wants("generator")) {
+  results.generator = [];
+  for (const n of [1e3, 1e4, 1e5, ...(values.million ? [1e6] : [])]) {
+    const run = generatorRun(n);
+    results.generator.push(run);
+    say(
+      `generator ${n}: ${run.seconds.toFixed(1)} s, ${Math.round(n / run.seconds)}/s, ${Math.round(n / run.cpu)}/CPU-s, ${Math.round(run.rss / 1e6)} MB`,
+    );
+  }
+}
+if (wants("verifier")) {
+  results.verifier = { chat: verdictsPerSecond("chat", 2), compact: verdictsPerSecond("compact", 2) };
+  say(`verifier: chat ${Math.round(results.verifier.chat)}/s, compact ${Math.round(results.verifier.compact)}/s`);
+}
+for (const peer of peers) await peer.close();
+if (values.record) {
+  const folder = join(import.meta.dirname, "../docs/results");
+  writeFileSync(join(folder, "testbed.json"), `${JSON.stringify(results, null, 1)}\n`);
+  writeFileSync(join(folder, "testbed.md"), resultsPage(results));
+  say(`recorded in ${folder}`);
+} else writeFileSync(join(values.work, "testbed.json"), JSON.stringify(results));
+
+async function compare(): Promise<void> {
+  // The compiler has seen the solver before the first cell.
+  for (const agents of AGENTS) ownTimes(drawBoards({ size: 5, agents, holeRatio: 0.2 }, 300, "warm-up"));
+  for (const size of numbers(values.sizes)) {
+    for (const agents of numbers(values.agents)) {
+      for (const holeRatio of numbers(values.holes)) {
+        const boards = drawBoards({ size, agents, holeRatio }, count, values.seed);
+        if (boards.length === 0) {
+          say(`n ${size} k ${agents} holes ${holeRatio}: no room for the agents`);
+          continue;
+        }
+        const key = [values.seed, count, values.limit, ...names, size, agents, holeRatio].join("-").replaceAll(/[^\w.-]/g, "_");
+        const kept = join(values.work, `${key}.json`);
+        const cell: CellResult = existsSync(kept)
+          ? JSON.parse(readFileSync(kept, "utf8"))
+          : await compareCell({ size, agents, holeRatio }, boards, peers);
+        writeFileSync(kept, JSON.stringify(cell));
+        results.cells.push(cell);
+        const against = names.map((name) => {
+          const r = cell.peers[name]!;
+          return `${name} ${ms(r.mean)} (${ms(r.meanRatio)}×, p99 ${ms(r.p99Ratio)}×, unsolved ${ms(100 * r.unsolved)} %, differing ${r.differing})`;
+        });
+        say(
+          `n ${size} k ${agents} holes ${holeRatio}: ${cell.solvable}/${count} solvable, ours ${ms(cell.ours.mean)} ms p99 ${ms(cell.ours.p99)}; ${against.join("; ")}`,
+        );
+      }
+    }
+  }
+}
