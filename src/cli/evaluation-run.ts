@@ -42,6 +42,8 @@ export const evaluationRequestSchema = z.strictObject({
   set_sha256: z.string(),
   family: z.string(),
   objective: z.string(),
+  /** The field mapping of an imported set, as it was given. */
+  map: z.string().optional(),
   limit: z.int().positive().optional(),
   samples: z.int().positive(),
   temperature: z.number(),

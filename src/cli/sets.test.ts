@@ -181,3 +181,16 @@ describe("verify", () => {
     expect(JSON.parse(stdout)).toMatchObject({ n: 2, valid: 1, codes: { valid: 1, hole: 1 } });
   });
 });
+
+describe("eval", () => {
+  it("evaluates on a foreign set under its mapping, which the folder keeps", async () => {
+    writeLines("elsewhere.jsonl", [{ grid: ["FF", "FH"], from: [[0, 0]], to: [[0, 1]] }]);
+    const map = "grid=grid,starts=from,goals=to";
+    const set = ["--policy", "oracle", "--set", at("elsewhere.jsonl")];
+    const { stdout } = await callCli(["eval", ...set, "--map", map, "--out", at("evaluated"), "--json", "--quiet"]);
+    expect(JSON.parse(stdout)).toMatchObject({ set: at("elsewhere.jsonl") });
+    const again = await callCli(["eval", at("evaluated"), "--json", "--quiet"]);
+    expect(again.code).toBe(0);
+    expect(JSON.parse(again.stdout).total).toEqual(JSON.parse(stdout).total);
+  });
+});

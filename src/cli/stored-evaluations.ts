@@ -4,6 +4,7 @@ import { familyByName } from "../environments/index.js";
 import type { SetReport } from "../evaluation/index.js";
 import { type EvaluationRequest, openEvaluation, rebuildReport } from "./evaluation-run.js";
 import { loadInstanceSet } from "./instance-sets.js";
+import { openMapping } from "./row-mapping.js";
 
 export interface StoredEvaluation {
   dir: string;
@@ -20,7 +21,7 @@ export async function loadEvaluation(
 ): Promise<StoredEvaluation> {
   const request = await openEvaluation(dir);
   const family = familyByName(request.family);
-  const instances = await loadInstanceSet(request.set, family, request.limit);
+  const instances = await loadInstanceSet(request.set, family, request.limit, openMapping(request.map, family));
   requireSameSet(request, instances);
   const { report, changed } = await rebuildReport(dir, request, { family, instances, ...(passAt === undefined ? {} : { passAt }) });
   noteChanged(dir, changed, note);

@@ -25,6 +25,7 @@ import { createEvaluation, type EvaluationRequest, openEvaluation, openSlots, ru
 import { loadInstanceSet } from "../instance-sets.js";
 import type { Values } from "../options.js";
 import { openPolicy } from "../policy-spec.js";
+import { MAP_OPTION, openMapping } from "../row-mapping.js";
 import { loadEvaluation, noteChanged, requireSameSet } from "../stored-evaluations.js";
 import { openProgress } from "../view/progress.js";
 
@@ -34,6 +35,7 @@ const OPTIONS = {
   set: { type: "text", hint: "SET|FILE", description: "bench-3, bench-4, bench-5, or a file of instances" },
   samples: { type: "integer", hint: "K", default: 1, least: 1, description: "Completions of each instance" },
   "pass-at": { type: "list", hint: "K", description: "k of pass@k; 1, 2, 4, ... up to the samples unless given" },
+  map: MAP_OPTION,
   limit: { type: "integer", hint: "N", least: 1, description: "Only the first N instances" },
   temperature: { type: "number", hint: "T", least: 0, description: "0 (greedy) for one sample, 1 for several, unless given" },
   "max-tokens": { type: "integer", hint: "N", default: 128, least: 1, description: "Longest completion" },
@@ -93,7 +95,8 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
   const settled = values.resume === undefined ? undefined : await openEvaluation(values.resume);
   const { family: familyName, policy: spec, set } = settled ?? asked(values);
   const family = familyByName(familyName);
-  const instances = await loadInstanceSet(set, family, settled?.limit ?? values.limit);
+  const map = settled === undefined ? values.map : settled.map;
+  const instances = await loadInstanceSet(set, family, settled?.limit ?? values.limit, openMapping(map, family));
   const objective = settled?.objective ?? values.objective ?? family.objectives[0]!;
   if (!family.objectives.includes(objective)) {
     throw new InputError({
@@ -114,6 +117,7 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
     const request: EvaluationRequest = settled ?? {
       schema_version: SCHEMA_VERSION,
       ...{ policy: spec, set, set_sha256: setHash(instances), family: family.name, objective },
+      ...(map === undefined ? {} : { map }),
       ...(values.limit === undefined ? {} : { limit: values.limit }),
       samples: values.samples,
       temperature: values.temperature ?? (values.samples > 1 ? 1 : 0),
