@@ -1,10 +1,10 @@
 /**
  * Rollouts of a run by filter, with DuckDB over its Parquet files. Every filter is data: it becomes one condition with a bound value, and the
- * same text with the value written in is shown to the user. No SQL of the user's is ever run.
+ * same conditions over the Parquet files, with the values written in, are shown to the user. No SQL of the user's is ever run.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
 import { z } from "zod";
 import type { RunFolder } from "../../store/index.js";
@@ -34,8 +34,16 @@ export const rolloutFilterSchema = z.strictObject({
 });
 export type RolloutFilter = z.infer<typeof rolloutFilterSchema>;
 
-/** One DuckDB for all queries of a server: its thread and memory are bounded, and it never downloads an extension. */
+/** Tables kept at once: one run in two sets, or two runs. */
+const KEPT = 2;
+
+/**
+ * One DuckDB for all queries of a server: its threads and memory are bounded, and it never downloads an extension. What the list shows of a
+ * run's rollouts is copied into a table when it is first asked for, and files that are new since are added: a filter then takes milliseconds.
+ */
 export class RolloutQueries {
+  private readonly tables = new Map<string, { name: string; files: Map<string, string> }>();
+  private made = 0;
   private opening: Promise<{ instance: DuckDBInstance; connection: DuckDBConnection }> | undefined;
   private turn: Promise<unknown> = Promise.resolve();
 
@@ -49,6 +57,35 @@ export class RolloutQueries {
     });
     this.turn = result.catch(() => {});
     return result;
+  }
+
+  /** The name of a table with the rows of these files, by `select` for each. A file that has changed makes it begin anew. */
+  async table(key: string, paths: readonly string[], select: (path: string) => string): Promise<string> {
+    const marks = new Map(paths.map((path) => [path, String(statSync(path).mtimeMs)]));
+    let table = this.tables.get(key);
+    if (table !== undefined && [...table.files].some(([path, mark]) => marks.get(path) !== mark)) {
+      await this.drop(key);
+      table = undefined;
+    }
+    if (table === undefined) {
+      table = { name: `rollouts_${++this.made}`, files: new Map() };
+      await this.run(`CREATE TABLE ${table.name} (${COLUMNS})`);
+    }
+    this.tables.delete(key);
+    this.tables.set(key, table);
+    for (const [path, mark] of marks) {
+      if (table.files.has(path)) continue;
+      table.files.set(path, mark);
+      await this.run(`INSERT INTO ${table.name} ${select(path)}`);
+    }
+    for (const oldest of [...this.tables.keys()].slice(0, -KEPT)) await this.drop(oldest);
+    return table.name;
+  }
+
+  private async drop(key: string): Promise<void> {
+    const table = this.tables.get(key);
+    this.tables.delete(key);
+    if (table !== undefined) await this.run(`DROP TABLE IF EXISTS ${table.name}`);
   }
 
   async close(): Promise<void> {
@@ -87,7 +124,19 @@ export async function rolloutFiles(
 }
 
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
-const files = (paths: readonly string[]): string => `read_parquet([${paths.map(text).join(", ")}])`;
+const files = (paths: readonly string[], options = ""): string => `read_parquet([${paths.map(text).join(", ")}]${options})`;
+
+const COLUMNS =
+  "id VARCHAR, instance VARCHAR, stage INTEGER, step INTEGER, sample INTEGER, stratum VARCHAR, agents INTEGER, code VARCHAR, reward DOUBLE, tokens INTEGER, optimal BOOLEAN, failure VARCHAR, place BIGINT";
+
+/** What the list shows of the rollouts in these files. `boards`: the files of their instances, where those have agents. */
+function listed(rollouts: readonly string[], boards: readonly string[], objective: string): string {
+  const join = boards.length === 0 ? "" : `\n  LEFT JOIN ${files(boards)} b ON b.id = r.instance`;
+  return `SELECT r.id, r.instance, r.stage::INTEGER AS stage, r.step::INTEGER AS step, r.sample::INTEGER AS sample, r.stratum,
+    ${boards.length === 0 ? "NULL::INTEGER" : "len(b.agents)::INTEGER"} AS agents, coalesce(r.verdict.code, 'no verdict') AS code, r.reward.total AS reward,
+    r.tokens::INTEGER AS tokens, r.verdict.optimal[${text(objective)}] AS optimal, r.failure.message AS failure, r.file_row_number AS place
+  FROM ${files(rollouts, ", file_row_number = true")} r${join}`;
+}
 
 interface Condition {
   sql: (value: string) => string;
@@ -103,54 +152,47 @@ export async function queryRollouts(
   boards: boolean,
 ): Promise<RolloutPage> {
   const start = performance.now();
-  const paths = await rolloutFiles(folder, filter.set, filter.stage);
+  const paths = await rolloutFiles(folder, filter.set);
   if (paths.rollouts.length === 0) return { rows: [], total: 0, codes: {}, sql: "", milliseconds: 0 };
-  const joined = boards && paths.boards.length > 0;
-  const conditions = conditionsOf(filter, joined);
-  const shown = (c: Condition): string => c.sql(typeof c.value === "string" ? text(c.value) : String(c.value));
+  const instances = boards ? paths.boards : [];
+  const table = await queries.table(`${filter.set} ${folder.dir}`, paths.rollouts, (path) => {
+    const own = filter.set === "training" ? instances.filter((board) => dirname(board) === dirname(path)) : instances;
+    return listed([path], own, objective);
+  });
+  const conditions = conditionsOf(filter, boards);
   const where = (of: readonly string[]): string => (of.length === 0 ? "" : `\nWHERE ${of.join("\n  AND ")}`);
   const bound = where(conditions.map((c, i) => c.sql(`$${i + 1}`)));
   const values = conditions.map((c) => c.value);
-  // Counting needs the instances only where a condition speaks of them.
-  const withBoards = `\nLEFT JOIN ${files(paths.boards)} b ON b.id = r.instance`;
-  const from = (join: boolean): string => `\nFROM ${files(paths.rollouts)} r${join ? withBoards : ""}`;
-  const counts = await queries.run(
-    `SELECT coalesce(r.verdict.code, 'no verdict') AS code, count(*)::INTEGER AS n${from(joined && filter.agents !== undefined)}${bound}\nGROUP BY 1 ORDER BY 2 DESC, 1`,
-    values,
-  );
-  const codes = Object.fromEntries(counts.map((row) => [String(row.code), Number(row.n)]));
+  const { direction } = filter;
   const order =
-    filter.order === "id"
-      ? `r.stage ${filter.direction}, r.step ${filter.direction}, r.file_row_number`
-      : `${filter.order === "reward" ? "r.reward.total" : "r.tokens"} ${filter.direction} NULLS LAST, r.stage, r.file_row_number`;
-  const select = (join: boolean): string =>
-    `SELECT r.id, r.stage::INTEGER AS stage, r.step::INTEGER AS step, r.sample::INTEGER AS sample, r.stratum, ${join ? "len(b.agents)::INTEGER" : "NULL"} AS agents,
-  r.verdict.code AS code, r.reward.total AS reward, r.tokens::INTEGER AS tokens, r.verdict.optimal[${text(objective)}] AS optimal, r.failure.message AS failure`;
-  const page = (condition: string): string =>
-    `${select(joined)}${from(joined).replace(/read_parquet\((\[.*?\])\) r/, "read_parquet($1, file_row_number = true) r")}${condition}\nORDER BY ${order}\nLIMIT ${filter.limit} OFFSET ${filter.offset}`;
-  const rows = await queries.run(page(bound), values);
+    filter.order === "id" ? `stage ${direction}, step ${direction}, place` : `${filter.order} ${direction} NULLS LAST, stage, place`;
+  const page = `ORDER BY ${order}\nLIMIT ${filter.limit} OFFSET ${filter.offset}`;
+  const counts = await queries.run(`SELECT code, count(*)::INTEGER AS n FROM ${table}${bound} GROUP BY 1 ORDER BY 2 DESC, 1`, values);
+  const rows = await queries.run(`SELECT * EXCLUDE (instance, place) FROM ${table}${bound} ${page}`, values);
+  const codes = Object.fromEntries(counts.map((row) => [String(row.code), Number(row.n)]));
+  const written = where(conditions.map((c) => c.sql(typeof c.value === "string" ? text(c.value) : String(c.value))));
   return {
     rows: rows as unknown as RolloutRow[],
     total: Object.values(codes).reduce((a, b) => a + b, 0),
     codes,
-    sql: `${page(where(conditions.map(shown)))};`,
+    sql: `WITH rollouts AS (\n  ${listed(paths.rollouts, instances, objective)})\nSELECT * FROM rollouts${written}\n${page};`,
     milliseconds: Math.round(performance.now() - start),
   };
 }
 
-function conditionsOf(filter: RolloutFilter, joined: boolean): Condition[] {
+function conditionsOf(filter: RolloutFilter, boards: boolean): Condition[] {
   const conditions: Condition[] = [];
   const oneOf = (column: string, values: readonly (string | number)[] | undefined): void => {
     if (values === undefined || values.length === 0) return;
     // A list as one bound value would need its type declared; as text it is one value whatever its length.
     conditions.push({ sql: (v) => `list_contains(string_split(${v}, ','), ${column}::VARCHAR)`, value: values.join(",") });
   };
-  oneOf("r.stage", filter.stage);
-  oneOf("r.stratum", filter.size);
-  if (joined) oneOf("len(b.agents)", filter.agents);
-  oneOf("coalesce(r.verdict.code, 'no verdict')", filter.code);
-  if (filter.reward_min !== undefined) conditions.push({ sql: (v) => `r.reward.total >= ${v}`, value: filter.reward_min });
-  if (filter.reward_max !== undefined) conditions.push({ sql: (v) => `r.reward.total <= ${v}`, value: filter.reward_max });
-  if (filter.instance !== undefined) conditions.push({ sql: (v) => `r.instance = ${v}`, value: filter.instance });
+  oneOf("stage", filter.stage);
+  oneOf("stratum", filter.size);
+  if (boards) oneOf("agents", filter.agents);
+  oneOf("code", filter.code);
+  if (filter.reward_min !== undefined) conditions.push({ sql: (v) => `reward >= ${v}`, value: filter.reward_min });
+  if (filter.reward_max !== undefined) conditions.push({ sql: (v) => `reward <= ${v}`, value: filter.reward_max });
+  if (filter.instance !== undefined) conditions.push({ sql: (v) => `instance = ${v}`, value: filter.instance });
   return conditions;
 }

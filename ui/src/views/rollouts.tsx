@@ -181,7 +181,7 @@ export function RolloutsView({ run }: { run: string }) {
                       <td>{r.stratum}</td>
                       <td>{r.agents ?? "–"}</td>
                       <td>
-                        {r.code === null ? (
+                        {r.failure !== null || r.code === null ? (
                           <span class="muted">{r.failure ?? "no verdict"}</span>
                         ) : (
                           <span class="chip" style={family === undefined ? {} : { "--code": codeColour(family, r.code) }}>
