@@ -1,45 +1,75 @@
 /**
  * The smallest integer cover: the least Σ xᵢ with xᵢ + xⱼ ≥ δᵢⱼ for every pair. When each pair of agents alone costs δᵢⱼ extra, all of them
  * together cost at least that: a lower bound. (Weighted vertex cover; compare Li et al., "Improved heuristics for MAPF with CBS", IJCAI 2019.)
+ *
+ * Three agents have a closed form: the largest weight or half the sum of the three, rounded up. With more, one agent after another is given
+ * each sensible value, which leaves a smaller cover of what its value does not pay for.
  */
 
 const MAX = 8;
-const weights = new Int32Array(MAX * MAX);
-let count = 0;
+const LEVEL = MAX * MAX;
+/** The weights that are left at each level, by level·64 + i·8 + j for i < j. */
+const weights = new Int32Array(LEVEL * MAX);
 
 /** @param delta delta[i·8 + j] for i < j < agents; 0 for a pair that does not interfere */
 export function smallestCover(delta: ArrayLike<number>, agents: number): number {
-  let edges = 0;
-  let last = 0;
-  let sum = 0;
+  let least = 0;
   for (let i = 0; i < agents; i++) {
     for (let j = i + 1; j < agents; j++) {
       const d = delta[i * MAX + j]!;
-      weights[i * MAX + j] = weights[j * MAX + i] = d;
-      if (d === 0) continue;
-      edges++;
-      last = d;
-      sum += d;
+      weights[i * MAX + j] = d;
+      if (d > least) least = d;
     }
   }
-  if (edges <= 1) return last;
-  count = agents;
-  return branch(0, 0, sum);
+  if (least === 0) return 0;
+  while (!isWithin(0, 0, agents, least)) least++;
+  return least;
 }
 
-const chosen = new Int32Array(MAX);
-
-/** Gives agent i each sensible value, given those of the agents before it. */
-function branch(i: number, cost: number, best: number): number {
-  if (cost >= best) return best;
-  if (i === count) return cost;
-  let least = 0;
-  for (let j = 0; j < i; j++) least = Math.max(least, weights[i * MAX + j]! - chosen[j]!);
-  let most = least;
-  for (let j = i + 1; j < count; j++) most = Math.max(most, weights[i * MAX + j]!);
-  for (let x = least; x <= most; x++) {
-    chosen[i] = x;
-    best = branch(i + 1, cost + x, best);
+/** Whether the smallest cover of the weights that begin at delta[at] is at most `limit`. */
+export function coverFits(delta: ArrayLike<number>, at: number, agents: number, limit: number): boolean {
+  for (let i = 0; i < agents; i++) {
+    for (let j = i + 1; j < agents; j++) {
+      const d = delta[at + i * MAX + j]!;
+      if (d > limit) return false;
+      weights[i * MAX + j] = d;
+    }
   }
-  return best;
+  return isWithin(0, 0, agents, limit);
+}
+
+/** Whether the agents from `first` on have a cover of at most `limit` of the weights at `level`. */
+function isWithin(level: number, first: number, agents: number, limit: number): boolean {
+  const row = level + first * MAX;
+  const left = agents - first;
+  if (left <= 3) {
+    if (left < 2) return limit >= 0;
+    const a = weights[row + first + 1]!;
+    if (left === 2) return a <= limit;
+    const b = weights[row + first + 2]!;
+    const c = weights[row + MAX + first + 2]!;
+    return a <= limit && b <= limit && c <= limit && a + b + c <= 2 * limit;
+  }
+  let most = 0;
+  for (let j = first + 1; j < agents; j++) if (weights[row + j]! > most) most = weights[row + j]!;
+  const below = level + LEVEL;
+  for (let x = 0; x <= most; x++) {
+    // What the others must pay of their pairs with the first.
+    let rest = limit - x;
+    for (let j = first + 1; j < agents; j++) {
+      const owed = weights[row + j]! - x;
+      if (owed > 0) rest -= owed;
+    }
+    if (rest < 0) continue;
+    for (let i = first + 1; i < agents; i++) {
+      const owedOfI = weights[row + i]! > x ? weights[row + i]! - x : 0;
+      for (let j = i + 1; j < agents; j++) {
+        const owedOfJ = weights[row + j]! > x ? weights[row + j]! - x : 0;
+        const open = weights[level + i * MAX + j]! - owedOfI - owedOfJ;
+        weights[below + i * MAX + j] = Math.max(open, 0);
+      }
+    }
+    if (isWithin(below, first + 1, agents, rest)) return true;
+  }
+  return false;
 }

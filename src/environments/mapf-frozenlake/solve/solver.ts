@@ -14,7 +14,7 @@ import { PairIncreases } from "./pair-increases.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
 import { PrioritisedPlanner } from "./prioritised.js";
 import { Reachability } from "./reachability.js";
-import { TupleIncreases } from "./tuple-increases.js";
+import { MOST_INCREASE, TupleIncreases } from "./tuple-increases.js";
 
 /** Search nodes a board may cost unless the caller says otherwise. */
 export const DEFAULT_BUDGET = 20_000_000;
@@ -46,6 +46,13 @@ export interface Certificate {
   wait_required: boolean;
 }
 
+/** By number of agents: all sets of three agents and more, smaller sets first. */
+const SETS: readonly (readonly (readonly number[])[])[] = Array.from({ length: MAX_AGENTS + 1 }, (_, count) =>
+  Array.from({ length: 1 << count }, (_, set) => Array.from({ length: count }, (_, agent) => agent).filter((agent) => (set >> agent) & 1))
+    .filter((set) => set.length >= 3)
+    .sort((a, b) => a.length - b.length),
+);
+
 class AboveShortest extends Error {}
 
 export class Solver {
@@ -65,6 +72,8 @@ export class Solver {
   /** Bit j of member i: some plan delays neither of the two, so their increase is 0. */
   private readonly undelayed = new Int32Array(MAX_AGENTS);
   private stopAboveSic = false;
+  /** Up to three agents are closed by growing sets: their plans are part of what the shipped base policy was trained on. */
+  private growsSets = false;
 
   /** Nodes spent on the last board. */
   get nodes(): number {
@@ -88,6 +97,7 @@ export class Solver {
     const certificate: Certificate = { status: "unsolvable", optimum, conflict: false, wait_required: false };
     this.budget.start(options.budget ?? DEFAULT_BUDGET);
     this.stopAboveSic = stopAboveSic;
+    this.growsSets = count < 4;
     if (!this.grid.load(size, holes, starts, goals, count)) return certificate;
     optimum.sum_of_shortest = this.grid.sumOfShortest;
     try {
@@ -148,11 +158,36 @@ export class Solver {
     this.orderByDistance();
     upper = this.prioritise(0, 0, lower, upper, ORDERS);
     if (upper <= lower) return upper;
-    if (upper === UNBOUNDED && !this.reachability.isCheap && this.reachability.isSolvable() === false) return upper;
+    let isSolvable: boolean | undefined = true;
+    if (upper === UNBOUNDED && !this.reachability.isCheap) isSolvable = this.reachability.isSolvable();
+    if (isSolvable === false) return upper;
     const fromPairs = this.boundFromPairs(upper);
     if (fromPairs > lower) lower = fromPairs;
     if (upper <= lower) return upper;
-    return this.growSet(lower, upper);
+    // Growing sets decide solvability as well, where that is still open; deepening would not end.
+    return this.growsSets || isSolvable === undefined ? this.growSet(lower, upper) : this.deepen(lower, upper);
+  }
+
+  /** Raises the lower bound one by one, first by the sets of three agents and more, until all agents fit or it meets `upper`. */
+  private deepen(lower: number, upper: number): number {
+    const { grid, tuples, planner } = this;
+    const { count } = grid;
+    const sets = SETS[count]!;
+    for (; lower < upper; lower++) {
+      if (lower > MOST_INCREASE) return this.growSet(lower, upper);
+      let fits = true;
+      for (const set of sets) {
+        fits = tuples.fitsFromStart(set, lower, set.length === count);
+        if (!fits) break;
+      }
+      if (!fits) continue;
+      const all = sets[sets.length - 1]!;
+      planner.clear();
+      for (const agent of all) planner.place(agent, tuples.path(agent, agent));
+      if (!grid.waitForbidden) this.sumPlan.copy(planner, count);
+      return lower;
+    }
+    return upper;
   }
 
   /** Whether the first order of agents already gives a plan without delays; leaves it in `sumPlan`. */

@@ -11,11 +11,14 @@
  * a bound or about boards known to be solvable.
  */
 import { MAX_AGENTS } from "../instance.js";
-import { smallestCover } from "./cover.js";
+import { coverFits } from "./cover.js";
 import { DONE, type Grid } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
 import type { PairIncreases } from "./pair-increases.js";
 import { TupleMemory } from "./tuple-memory.js";
+
+/** Larger increases are not asked for: they would not fit into the memory's bytes. */
+export const MOST_INCREASE = 250;
 
 /** Options of one agent in one step: five moves, and the goal once as an arrival and once as a cell on the way. */
 const OPTIONS = 6;
@@ -28,7 +31,9 @@ const AT_PAIRS = AT_COUNT + MAX_AGENTS;
 const AT_MASKS = AT_PAIRS + PAIRS * PAIR;
 const AT_CHOSEN = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
 const AT_CODES = AT_CHOSEN + MAX_AGENTS;
-const FRAME = AT_CODES + MAX_AGENTS;
+/** Increases of the chosen pairs, a·8 + b. */
+const AT_DELTA = AT_CODES + MAX_AGENTS;
+const FRAME = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
 /** Deeper than any plan within a sensible bound; nested searches share it. */
 const FRAMES_AT_FIRST = 64;
 
@@ -40,9 +45,9 @@ export class TupleIncreases {
   /** Joint codes of the solution found last, last position first; MAX_AGENTS numbers each. */
   private readonly trail: number[] = [];
   private recordedSize = 0;
-  withTriples = true;
-  private readonly nesting = 0;
-  private readonly triples = [{ agents: [0, 0, 0], codes: new Int32Array(MAX_AGENTS) }];
+  // A search of three agents never enters another one.
+  private readonly triple = [0, 0, 0];
+  private readonly tripleCodes = new Int32Array(MAX_AGENTS);
   private readonly rootCode = new Int32Array(MAX_AGENTS);
 
   constructor(
@@ -88,7 +93,7 @@ export class TupleIncreases {
           delta[i * MAX_AGENTS + j] = this.pairs.increase(agents[i]!, agents[j]!, rootCode[i]!, rootCode[j]!, slack);
         }
       }
-      if (smallestCover(delta, a) > slack) return false;
+      if (!coverFits(delta, 0, a, slack)) return false;
       return this.fits(agents, rootCode, 0, slack);
     }
     const agent = agents[a]!;
@@ -214,6 +219,8 @@ export class TupleIncreases {
       const u = 31 - Math.clz32(mask & -mask);
       const left = slack - (frames[frame + a * OPTIONS + u]! & 3);
       if (left < 0) return false; // options come by what they add
+      frames[frame + AT_CHOSEN + a] = u;
+      if (!this.coverIsPossible(frame, a, u, left)) continue;
       let isPossible = true;
       for (let b = a + 1; b < size; b++) {
         const allowed = frames[masks + b]! & frames[frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR + u]!;
@@ -224,47 +231,74 @@ export class TupleIncreases {
         frames[masks + MAX_AGENTS + b] = allowed;
       }
       if (!isPossible) continue;
-      frames[frame + AT_CHOSEN + a] = u;
       if (this.extend(agents, frame, a + 1, left)) return true;
     }
     return false;
   }
 
-  /** The joint move chosen in the frame: whether it may be possible by its cover and its triples, and then whether it is. */
-  private enter(agents: readonly number[], frame: number, slack: number): boolean {
-    const { frames, delta } = this;
-    const size = agents.length;
-    let most = 0;
-    for (let b = 1; b < size; b++) {
-      const v = frames[frame + AT_CHOSEN + b]!;
-      for (let a = 0; a < b; a++) {
-        const u = frames[frame + AT_CHOSEN + a]!;
-        const d = frames[frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR + OPTIONS + u * OPTIONS + v]!;
-        delta[a * MAX_AGENTS + b] = d;
-        most += d;
-      }
+  /** Whether the agents up to a, of which a takes option u, are within what is left by the smallest cover of their pairs. */
+  private coverIsPossible(frame: number, a: number, u: number, left: number): boolean {
+    const { frames } = this;
+    const delta = frame + AT_DELTA;
+    let sum = 0;
+    for (let b = 0; b < a; b++) {
+      const d = frames[frame + AT_PAIRS + ((a * (a - 1)) / 2 + b) * PAIR + OPTIONS + frames[frame + AT_CHOSEN + b]! * OPTIONS + u]!;
+      if (d > left) return false;
+      frames[delta + b * MAX_AGENTS + a] = d;
+      sum += d;
     }
-    if (most > slack && smallestCover(delta, size) > slack) return false;
+    // Without an increase of this agent's the cover is that of the agents before it, but what is left may have become less.
+    return a === 0 || (sum === 0 && a === 1) || coverFits(frames, delta, a + 1, left);
+  }
+
+  /** The joint move chosen in the frame: whether what is known or its triples rule it out, and then whether it is possible. */
+  private enter(agents: readonly number[], frame: number, slack: number): boolean {
+    const { frames } = this;
+    const size = agents.length;
     const codes = frame + AT_CODES;
     for (let a = 0; a < size; a++) frames[codes + a] = frames[frame + a * OPTIONS + frames[frame + AT_CHOSEN + a]!]! >> 9;
-    if (size > 3 && this.withTriples && !this.triplesFit(agents, frames, codes, slack)) return false;
+    if (size > 3) {
+      if (this.isRuledOut(agents, frames, codes, slack)) return false;
+      if (!this.triplesFit(agents, frames, codes, frame + AT_DELTA, slack)) return false;
+    }
     return this.fits(agents, frames, codes, slack);
   }
 
-  private triplesFit(agents: readonly number[], codes: Int32Array, at: number, slack: number): boolean {
+  private isRuledOut(agents: readonly number[], codes: Int32Array, at: number, slack: number): boolean {
+    let low = 0;
+    let high = 0;
+    let set = 0;
+    for (let a = 0; a < agents.length; a++) {
+      set |= 1 << agents[a]!;
+      if (a < 4) low |= codes[at + a]! << (7 * a);
+      else high |= codes[at + a]! << (7 * (a - 4));
+    }
+    const entry = this.memory.find(low | (set << 28), high | ((set >> 4) << 28));
+    return entry >= 0 && slack < this.memory.least[entry]!;
+  }
+
+  /** Whether every three agents fit into what the worst pair of the others leaves. */
+  private triplesFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
     const size = agents.length;
-    const triple = this.triples[this.nesting]!;
-    const { agents: of, codes: its } = triple;
+    const { triple, tripleCodes } = this;
     for (let a = 0; a < size; a++) {
-      of[0] = agents[a]!;
-      its[0] = codes[at + a]!;
       for (let b = a + 1; b < size; b++) {
-        of[1] = agents[b]!;
-        its[1] = codes[at + b]!;
         for (let c = b + 1; c < size; c++) {
-          of[2] = agents[c]!;
-          its[2] = codes[at + c]!;
-          if (!this.fits(of, its, 0, slack)) return false;
+          let others = 0;
+          for (let e = 1; e < size; e++) {
+            if (e === a || e === b || e === c) continue;
+            for (let d = 0; d < e; d++) {
+              if (d === a || d === b || d === c) continue;
+              if (codes[delta + d * MAX_AGENTS + e]! > others) others = codes[delta + d * MAX_AGENTS + e]!;
+            }
+          }
+          triple[0] = agents[a]!;
+          triple[1] = agents[b]!;
+          triple[2] = agents[c]!;
+          tripleCodes[0] = codes[at + a]!;
+          tripleCodes[1] = codes[at + b]!;
+          tripleCodes[2] = codes[at + c]!;
+          if (!this.fits(triple, tripleCodes, 0, slack - others)) return false;
         }
       }
     }
