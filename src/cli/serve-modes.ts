@@ -32,4 +32,10 @@ export const SERVE_MODES: readonly ServeMode[] = [
     address: (url) => `reward service: POST ${url}/v1/score, metrics at ${url}/metrics`,
     open: async (request) => (await import("./serve-reward.js")).openReward(request),
   },
+  {
+    flag: "openenv",
+    description: "The environment, by the OpenEnv protocol",
+    address: (url) => `OpenEnv server: ${url} (sessions at ${url.replace("http", "ws")}/ws)`,
+    open: async (request) => (await import("./serve-openenv.js")).openOpenEnv(request),
+  },
 ];

@@ -20,6 +20,8 @@ export interface ServedPart {
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   /** Largest body that it needs, in bytes, where that is more than the host's default. */
   maxBody?: number;
+  /** Called when the server begins to close: ends the connections that were upgraded, which the server does not wait out by itself. */
+  drain?(): Promise<void>;
   /** Called once, after the last request has been answered. */
   close(): Promise<void>;
 }
@@ -84,7 +86,9 @@ export async function startHost(options: HostOptions): Promise<Host> {
   return {
     url: `http://${family === "IPv6" ? `[${address}]` : address}:${port}`,
     async close() {
+      const drained = Promise.all(parts.map((part) => part.drain?.()));
       await end(server, options.grace ?? 5000);
+      await drained;
       for (const part of parts) await part.close();
     },
   };
