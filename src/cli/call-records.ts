@@ -2,8 +2,8 @@
  * The records of a policy's calls as a folder: policy.json says who answered and in which rendering, calls.jsonl has one line a request.
  * A folder is written by one policy; another model is refused, since their answers would be mixed.
  */
-import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import {
@@ -16,21 +16,25 @@ import {
   schemaVersion,
 } from "../core/index.js";
 import { type CallRecord, type CallRecorder, callRecordSchema, ReplayPolicy } from "../policies/index.js";
-import { JsonLinesWriter, readJsonLines, writeFileAtomic } from "../store/index.js";
+import { temporaryPath } from "../store/files.js";
+import { JsonLinesWriter, readJsonLines } from "../store/index.js";
+import { storageFailure } from "../store/storage-failure.js";
 
 const HEAD = "policy.json";
 const CALLS = "calls.jsonl";
 const headSchema = z.strictObject({ schema_version: schemaVersion, policy: z.string(), rendering: z.enum(["chat", "compact"]) });
 
-/** Records into a folder; opened with the first call, so that a policy that is never asked leaves nothing. */
+/** Records into a folder, which is made with the first call: a policy that is never asked leaves nothing. */
 export class CallFolder implements CallRecorder {
   private writer: JsonLinesWriter | undefined;
 
-  private constructor(private readonly path: string) {}
+  private constructor(
+    private readonly dir: string,
+    private readonly head: z.infer<typeof headSchema>,
+  ) {}
 
   /** @throws {InputError} a folder with the records of another policy. */
   static async open(dir: string, policy: string, rendering: Rendering): Promise<CallFolder> {
-    const head = { schema_version: SCHEMA_VERSION, policy, rendering };
     if (existsSync(join(dir, HEAD))) {
       const held = await readHead(dir);
       if (held.policy !== policy || held.rendering !== rendering) {
@@ -41,21 +45,34 @@ export class CallFolder implements CallRecorder {
           remedy: "record into a new folder",
         });
       }
-    } else {
-      await mkdir(dir, { recursive: true });
-      await writeFileAtomic(join(dir, HEAD), `${canonicalJson(head, 2)}\n`);
     }
-    return new CallFolder(join(dir, CALLS));
+    return new CallFolder(dir, { schema_version: SCHEMA_VERSION, policy, rendering });
   }
 
+  /** Synchronous, so that records keep the order in which calls end. @throws {StorageError} */
   record(call: CallRecord): void {
-    this.writer ??= JsonLinesWriter.open(this.path, "close");
+    this.writer ??= this.open();
     this.writer.append(call);
   }
 
   close(): void {
     this.writer?.close();
     this.writer = undefined;
+  }
+
+  private open(): JsonLinesWriter {
+    const path = join(this.dir, HEAD);
+    if (!existsSync(path)) {
+      try {
+        mkdirSync(this.dir, { recursive: true });
+        const temporary = temporaryPath(path);
+        writeFileSync(temporary, `${canonicalJson(this.head, 2)}\n`);
+        renameSync(temporary, path);
+      } catch (cause) {
+        throw storageFailure(cause, "write", path);
+      }
+    }
+    return JsonLinesWriter.open(join(this.dir, CALLS), "close");
   }
 }
 

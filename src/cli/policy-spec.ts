@@ -24,7 +24,7 @@ export interface PolicyRequest {
   instances: readonly InstanceBase[];
   objective: string;
   workers: number;
-  /** Keeps a record of every call of an endpoint or a GGUF file in this folder, to be replayed. */
+  /** Keeps a record of every call of an endpoint or a GGUF file in this folder, to be replayed; a policy file's own folder comes first. */
   recordTo?: string;
   /** Where keys are looked up; the process's own environment unless given. */
   environment?: Record<string, string | undefined>;
@@ -81,7 +81,7 @@ async function openEndpoint(options: EndpointOptions, request: PolicyRequest): P
 async function openGguf(file: string, request: PolicyRequest): Promise<Policy> {
   const { GgufPolicy } = await import("../policies/index.js");
   const calls = await callsOf(request, undefined, `gguf:${file}`, "chat");
-  const policy = await GgufPolicy.open({ file, ...(calls === undefined ? {} : { recorder: calls }) });
+  const policy = await GgufPolicy.open({ file, threads: request.workers, ...(calls === undefined ? {} : { recorder: calls }) });
   return closingWith(policy, async () => {
     await policy.close();
     calls?.close();
@@ -89,14 +89,16 @@ async function openGguf(file: string, request: PolicyRequest): Promise<Policy> {
 }
 
 async function callsOf(request: PolicyRequest, own: string | undefined, name: string, rendering: Rendering) {
-  const dir = request.recordTo ?? own;
+  const dir = own ?? request.recordTo;
   if (dir === undefined) return undefined;
   const { CallFolder } = await import("./call-records.js");
   return CallFolder.open(dir, name, rendering);
 }
 
 function closingWith(policy: Policy, close: () => Promise<void>): Policy {
-  return { name: policy.name, rendering: policy.rendering, complete: (...args) => policy.complete(...args), close };
+  const { name, rendering } = policy;
+  const room = policy.room?.bind(policy);
+  return { name, rendering, complete: (...args) => policy.complete(...args), ...(room === undefined ? {} : { room }), close };
 }
 
 async function openEmbedded(dir: string, { workers }: PolicyRequest): Promise<Policy> {

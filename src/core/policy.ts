@@ -59,5 +59,7 @@ export interface Policy {
   readonly rendering: Rendering;
   /** One result per request, in order. `instance` hints (oracle policies) travel in the prompt alone. */
   complete(requests: readonly CompletionRequest[], options?: CompleteOptions): Promise<(Completion | CompletionFailure)[]>;
+  /** Tokens that an answer to this prompt can have at most, 0 or less where the prompt does not fit; absent where only the outside knows. */
+  room?(prompt: string): number;
   close(): Promise<void>;
 }

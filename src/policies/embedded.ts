@@ -47,6 +47,10 @@ export class EmbeddedPolicy implements Policy {
     return completions;
   }
 
+  room(prompt: string): number {
+    return this.engine.config.max_position_embeddings - this.tokenizer.encode(prompt).length;
+  }
+
   /** The caller owns the engine. */
   async close(): Promise<void> {}
 

@@ -2,6 +2,7 @@
  * `envwright eval`: a policy on a frozen set → rates by size with intervals, in one of several formats; resumable; paired comparison. Given
  * folders of earlier evaluations instead of a policy, it asks nobody and makes their tables again, side by side.
  */
+import { join } from "node:path";
 import { InputError, InterruptedError, SCHEMA_VERSION, setHash } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import {
@@ -24,14 +25,14 @@ import { planEvaluation, planText } from "../evaluation-plan.js";
 import { createEvaluation, type EvaluationRequest, openEvaluation, openSlots, runEvaluation } from "../evaluation-run.js";
 import { loadInstanceSet } from "../instance-sets.js";
 import type { Values } from "../options.js";
-import { openPolicy } from "../policy-spec.js";
+import { openPolicy, POLICY_HINT } from "../policy-spec.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 import { loadEvaluation, noteChanged, requireSameSet } from "../stored-evaluations.js";
 import { openProgress } from "../view/progress.js";
 
 const OPTIONS = {
   dirs: { type: "rest", hint: "DIR...", description: "Folders of finished evaluations: their table, judged again, asking nobody" },
-  policy: { type: "text", hint: "SPEC", description: "embedded:DIR (a checkpoint folder), oracle, random, or an endpoint's model" },
+  policy: { type: "text", hint: "SPEC", description: POLICY_HINT },
   set: { type: "text", hint: "SET|FILE", description: "bench-3, bench-4, bench-5, or a file of instances" },
   samples: { type: "integer", hint: "K", default: 1, least: 1, description: "Completions of each instance" },
   "pass-at": { type: "list", hint: "K", description: "k of pass@k; 1, 2, 4, ... up to the samples unless given" },
@@ -57,6 +58,9 @@ const OPTIONS = {
   quiet: { type: "flag", description: "No progress on stderr" },
 } as const;
 type EvalValues = Values<typeof OPTIONS>;
+
+/** Folder of the recorded calls inside of an evaluation's. */
+const CALLS = "calls";
 
 export default defineVerb({
   name: "eval",
@@ -109,10 +113,12 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
   const earlier = values.compare === undefined ? undefined : await loadEvaluation(values.compare, passAt, context.note);
   // A plan needs no engine: the embedded miniature is known to speak compact, and its checkpoint is read for its tokenizer alone.
   const embeddedPlan = values["dry-run"] && spec.startsWith("embedded:");
-  const opened = embeddedPlan ? undefined : await openPolicy({ spec, family, instances, objective, workers: workerCount(values.workers) });
+  const out = values.resume ?? values.out;
+  const recordTo = out === undefined || values["dry-run"] ? {} : { recordTo: join(out, CALLS) };
+  const workers = workerCount(values.workers);
+  const opened = embeddedPlan ? undefined : await openPolicy({ spec, family, instances, objective, workers, ...recordTo });
   const rendering = opened?.rendering ?? "compact";
   const progress = openProgress({ quiet: values.quiet || (json && process.stderr.isTTY !== true) });
-  const out = values.resume ?? values.out;
   try {
     const request: EvaluationRequest = settled ?? {
       schema_version: SCHEMA_VERSION,

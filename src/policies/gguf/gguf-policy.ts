@@ -34,6 +34,8 @@ export interface GgufOptions {
   contextSize?: number;
   /** "auto": whatever GPU llama.cpp finds. */
   gpu?: "auto" | false;
+  /** Threads of llama.cpp where no GPU is used, at most; one per core unless given. More than are idle is much slower than fewer: they wait for each other. */
+  threads?: number;
   recorder?: CallRecorder;
   load?: () => Promise<NodeLlamaCpp>;
   now?: () => number;
@@ -71,8 +73,14 @@ export class GgufPolicy implements Policy {
       });
     }
     const library = await (options.load ?? loadNodeLlamaCpp)();
+    const { threads } = options;
     try {
-      const llama = await library.getLlama({ gpu: options.gpu ?? "auto", build: "never", logLevel: "error" });
+      const llama = await library.getLlama({
+        gpu: options.gpu ?? "auto",
+        build: "never",
+        logLevel: "error",
+        ...(threads === undefined ? {} : { maxThreads: threads }),
+      });
       const model = await llama.loadModel({ modelPath: options.file });
       const most = Math.min(options.contextSize ?? LARGEST_CONTEXT, model.trainContextSize);
       const context = await model.createContext({ contextSize: { max: most } });
@@ -92,6 +100,10 @@ export class GgufPolicy implements Policy {
     const run = this.turn.then(() => this.answerAll(requests, options));
     this.turn = run.catch(() => undefined);
     return run;
+  }
+
+  room(prompt: string): number {
+    return this.context.contextSize - this.model.tokenize(prompt).length - TEMPLATE;
   }
 
   async close(): Promise<void> {
@@ -116,7 +128,7 @@ export class GgufPolicy implements Policy {
   private async answer(request: CompletionRequest, signal: AbortSignal | undefined): Promise<Completion | CompletionFailure> {
     const interrupted = () => new InterruptedError({ message: "interrupted while sampling" });
     if (signal?.aborted) throw interrupted();
-    const room = this.context.contextSize - this.model.tokenize(request.prompt).length - TEMPLATE;
+    const room = this.room(request.prompt);
     if (room < 1) return failed("context", `the prompt does not fit the context of ${this.context.contextSize} tokens`);
     const now = this.options.now ?? Date.now;
     const begun = now();

@@ -50,7 +50,7 @@ export interface LlamaChatSession {
 }
 
 export interface NodeLlamaCpp {
-  getLlama(options: { gpu: "auto" | false; build: "never"; logLevel: string }): Promise<Llama>;
+  getLlama(options: { gpu: "auto" | false; build: "never"; logLevel: string; maxThreads?: number }): Promise<Llama>;
   LlamaChatSession: new (options: { contextSequence: LlamaSequence; systemPrompt?: string }) => LlamaChatSession;
 }
 

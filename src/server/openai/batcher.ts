@@ -2,7 +2,10 @@
  * Requests that arrive one by one → batches for a policy: what arrives while it is busy is asked together next, so that an engine with
  * many rows is filled. One request that breaks its batch is told apart by asking each of the batch alone; it never fails its neighbours.
  */
-import type { Completion, CompletionFailure, CompletionRequest, Policy } from "../../core/index.js";
+import { type Completion, type CompletionFailure, type CompletionRequest, InputError, type Policy } from "../../core/index.js";
+
+/** Boundary of a failure that is the request's own fault: the policy refuses what was asked. */
+export const REQUEST_BOUNDARY = "request";
 
 interface Waiting {
   request: CompletionRequest;
@@ -41,13 +44,14 @@ export class Batcher {
     try {
       const answers = await this.policy.complete(batch.map(({ request }) => request));
       batch.forEach(({ settle }, i) => {
-        settle(answers[i] ?? failure("the policy gave no answer"));
+        settle(answers[i] ?? failure("policy", "the policy gave no answer"));
       });
     } catch (error) {
       if (batch.length > 1) for (const one of batch) await this.answer([one]);
-      else batch[0]!.settle(failure(error instanceof Error ? error.message : String(error)));
+      else batch[0]!.settle(failure(error instanceof InputError ? REQUEST_BOUNDARY : "policy", messageOf(error)));
     }
   }
 }
 
-const failure = (message: string): CompletionFailure => ({ failure: { boundary: "policy", message, attempts: 1 } });
+const failure = (boundary: string, message: string): CompletionFailure => ({ failure: { boundary, message, attempts: 1 } });
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

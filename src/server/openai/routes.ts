@@ -8,14 +8,14 @@ import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { type Completion, type CompletionRequest, type Policy, Seed } from "../../core/index.js";
 import type { ServedPart } from "../host.js";
-import { Batcher } from "./batcher.js";
+import { Batcher, REQUEST_BOUNDARY } from "./batcher.js";
 import { type ChatRequest, chatRequestSchema, promptOf } from "./schema.js";
 
 export interface OpenAiOptions {
   policy: Policy;
   /** Its name in /v1/models; requests may name any model. */
   model: string;
-  /** Longest completion, and the length where none is asked for. */
+  /** Longest completion, and the length where none is asked for; less where the policy has not the room. */
   maxTokens: number;
   /** Time of the answers, in milliseconds since 1970. */
   now?: () => number;
@@ -50,12 +50,19 @@ export function openAiPart({ policy, model, maxTokens, now = Date.now }: OpenAiO
     const prompt = promptOf(asked);
     if (prompt === undefined) return c.json(invalid("there is no user message", "messages"), 400);
 
+    const room = policy.room?.(prompt) ?? maxTokens;
+    if (room < 1) return c.json(invalid("the prompt is too long for the policy", "messages", "context_length_exceeded"), 400);
+
     const number = served++;
-    const requests = completionRequests(asked, prompt, number, maxTokens);
+    const requests = completionRequests(asked, prompt, number, Math.min(maxTokens, room));
     const answers = await Promise.all(requests.map((request) => batcher.ask(request)));
     const completions: Completion[] = [];
     for (const answer of answers) {
-      if ("failure" in answer) return c.json({ error: { message: answer.failure.message, type: "server_error" } }, 500);
+      if ("failure" in answer) {
+        const { boundary, message } = answer.failure;
+        if (boundary === REQUEST_BOUNDARY) return c.json(invalid(message, "messages"), 400);
+        return c.json({ error: { message, type: "server_error" } }, 500);
+      }
       completions.push(answer);
     }
     const choices = completions.map(choiceOf);
@@ -117,6 +124,6 @@ function usageOf(completions: readonly Completion[]): Record<string, number> {
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 }
 
-function invalid(message: string, param: string | undefined): object {
-  return { error: { message, type: "invalid_request_error", param: param ?? null, code: null } };
+function invalid(message: string, param: string | undefined, code: string | null = null): object {
+  return { error: { message, type: "invalid_request_error", param: param ?? null, code } };
 }
