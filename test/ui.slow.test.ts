@@ -18,6 +18,8 @@ import { runCli } from "./run-cli.js";
 
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const ROOT = resolve(import.meta.dirname, "..");
+/** Chromium on a busy machine. */
+const PATIENCE = { timeout: 30_000 };
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 if (!existsSync(CHROMIUM)) console.warn(`ui.slow.test.ts is skipped: no Chromium at ${CHROMIUM}; install it or set CHROMIUM`);
 
@@ -107,7 +109,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
           await page.goto(`${server.url}${hash}`);
           await page.getByRole("alert").waitFor();
         }
-        await page.waitForFunction("!document.querySelector('.loading')");
+        await page.locator(".loading").waitFor({ state: "detached" });
         await page.evaluate(AXE);
         const violations = (await page.evaluate(
           "axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')))",
@@ -127,7 +129,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
     for (const [name, hash] of Object.entries(await views())) {
       if (name === "no such run") continue;
       const { page } = await open(hash, { width: 360 });
-      await page.waitForFunction("!document.querySelector('.loading')");
+      await page.locator(".loading").waitFor({ state: "detached" });
       const width = await page.evaluate("document.documentElement.scrollWidth");
       expect([name, width]).toEqual([name, 360]);
       await page.close();
@@ -156,7 +158,7 @@ describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
     await page.getByLabel("speed").selectOption("4");
     await page.locator("h1").click();
     await page.keyboard.press("Space");
-    await page.waitForFunction(`document.querySelector('input[type=range]').value === '${last}'`);
+    await expect.poll(() => slider.inputValue(), PATIENCE).toBe(String(last));
     expect(await page.getByRole("button", { name: "Play" }).count()).toBe(1);
     for (const [name, start] of [
       ["plan as GIF", "GIF89a"],
@@ -177,9 +179,8 @@ describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
     await page.getByLabel("code").selectOption("hole");
     await page.getByLabel("size").selectOption("4");
     await page.getByLabel("agents").selectOption("3");
-    await page.waitForFunction(
-      "/string_split\\('4'/.test(document.querySelector('.sql').textContent) && /'hole'/.test(document.querySelector('.sql').textContent) && /agents::VARCHAR/.test(document.querySelector('.sql').textContent)",
-    );
+    const sql = (): Promise<string | null> => page.locator(".sql").textContent();
+    await expect.poll(sql, PATIENCE).toMatch(/string_split\('4'[\s\S]*string_split\('3'[\s\S]*string_split\('hole'/);
     const some = await found();
     expect(some).toBeLessThan(all);
     const address = page.url();
@@ -188,10 +189,10 @@ describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
     await page.waitForSelector(".found");
     expect(await found()).toBe(some);
     await page.getByRole("button", { name: "clear" }).click();
-    await page.waitForFunction(`document.querySelector('.found strong').textContent.replaceAll(',', '') === '${all}'`);
+    await expect.poll(found, PATIENCE).toBe(all);
     await page.getByLabel("set").selectOption("training");
     await page.getByLabel("reward from").fill("0.5");
-    await page.waitForFunction("/reward >= 0.5/.test(document.querySelector('.sql').textContent)");
+    await expect.poll(sql, PATIENCE).toMatch(/reward >= 0.5/);
     await page.locator(".rollouts tbody a").first().click();
     await page.waitForSelector(".player");
     await page.close();

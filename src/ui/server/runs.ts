@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { CorruptFileError, EnvwrightError, type KnobTable, parseJsonWith, SCHEMA_VERSION } from "../../core/index.js";
+import { CorruptFileError, EnvwrightError, type KnobTable, type Metrics, parseJsonWith, SCHEMA_VERSION } from "../../core/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { buildReport, isFinished, type RunHistory, readHistory } from "../../evaluation/index.js";
 import { RunFolder } from "../../store/index.js";
@@ -26,6 +26,7 @@ const KEPT = 64;
 
 export class RunShelf {
   private readonly known = new Map<string, Known>();
+  private readonly metricsOf = new Map<string, { size: number; metrics: Metrics[] }>();
   private readonly outlines = new Map<string, Outline & { signature: string }>();
   constructor(readonly root: ServedRoot) {}
 
@@ -83,6 +84,18 @@ export class RunShelf {
     }
   }
 
+  /** Read again when the file has grown. */
+  private async metrics(dir: string, folder: RunFolder): Promise<Metrics[]> {
+    const size = await sizeOf(join(dir, "metrics.jsonl"));
+    let read = this.metricsOf.get(dir);
+    if (read === undefined || read.size !== size) {
+      read = { size, metrics: await folder.readMetrics() };
+      this.metricsOf.clear();
+      this.metricsOf.set(dir, read);
+    }
+    return read.metrics;
+  }
+
   async detail(id: string): Promise<RunDetail> {
     // The offset is taken first: what is appended while the records are read comes by the stream, twice rather than never.
     const offset = await sizeOf(join(this.root.folder("run", id), "events.jsonl"));
@@ -108,7 +121,7 @@ export class RunShelf {
           codes: stage.validation?.total.codes ?? null,
         };
       }),
-      steps: (await folder.readMetrics()).map(
+      steps: (await this.metrics(dir, folder)).map(
         (m): StepPoint => ({
           stage: m.stage,
           step: m.step,
