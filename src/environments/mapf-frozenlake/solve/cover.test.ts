@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { smallestCover } from "./cover.js";
+import { Seed } from "../../../core/index.js";
+import { coverFits, smallestCover } from "./cover.js";
 
 function delta(pairs: [number, number, number][]): Int32Array {
   const table = new Int32Array(64);
@@ -18,4 +19,22 @@ it("a triangle of ones costs two, a star of ones costs one", () => {
 
 it("disjoint pairs add up", () => {
   expect(smallestCover(delta([[0, 3, 2], [1, 2, 5]]), 4)).toBe(7); // biome-ignore format: one cover a line
+});
+
+it("equals trying every value on random weights of three to five agents", () => {
+  const seed = Seed.root("cover");
+  for (let i = 0; i < 60; i++) {
+    const random = seed.at(i);
+    const agents = random.between(3, 5);
+    const pairs: [number, number, number][] = [];
+    for (let a = 0; a < agents; a++) for (let b = a + 1; b < agents; b++) pairs.push([a, b, random.below(5)]);
+    const values = Array.from({ length: 5 ** agents }, (_, code) =>
+      Array.from({ length: agents }, (_, a) => Math.floor(code / 5 ** a) % 5),
+    );
+    const covers = values.filter((x) => pairs.every(([a, b, d]) => x[a]! + x[b]! >= d));
+    const least = Math.min(...covers.map((x) => x.reduce((sum, value) => sum + value, 0)));
+    expect(smallestCover(delta(pairs), agents)).toBe(least);
+    expect(coverFits(delta(pairs), 0, agents, least)).toBe(true);
+    expect(coverFits(delta(pairs), 0, agents, least - 1)).toBe(false);
+  }
 });

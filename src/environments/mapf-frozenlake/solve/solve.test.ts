@@ -84,6 +84,29 @@ describe("boards without a solution", () => {
   });
 });
 
+describe("the cost of a board in nodes", () => {
+  it("does not depend on the boards before it, whatever the solver keeps", () => {
+    const used = new Solver();
+    const seed = Seed.root("solver-kept");
+    for (let i = 0; i < 60; i++) {
+      const random = seed.at(i);
+      const size = random.between(3, 4);
+      const drawn = randomBoard(random, size, random.between(2, 7), random.between(2, 5));
+      if (drawn === undefined) continue;
+      const holes = new Uint8Array(size * size);
+      for (const [row, column] of drawn.holes) holes[row * size + column] = 1;
+      const cells = (end: "start" | "goal") => drawn.agents.map((agent) => agent[end][0] * size + agent[end][1]);
+      const run = (solver: Solver) => {
+        const { status } = solver.certifyPacked(size, holes, cells("start"), cells("goal"), drawn.agents.length, { budget: 5_000 });
+        return `${status} after ${solver.nodes}`;
+      };
+      const first = run(used);
+      expect(run(used)).toBe(first);
+      expect(run(new Solver())).toBe(first);
+    }
+  });
+});
+
 describe("the options", () => {
   it("give plans for the objectives asked for and no others", () => {
     const crossing = board(3, [], [[3, 5], [1, 7]]); // biome-ignore format: one board a line
@@ -104,6 +127,7 @@ describe("the solver and the brute force", () => {
   it.each([
     ["three by three, two agents", 3, 2, 4, 150],
     ["three by three, three agents", 3, 3, 4, 120],
+    ["three by three, four agents", 3, 4, 3, 12],
     ["four by four, two agents", 4, 2, 8, 40],
   ])("agree on random boards: %s", (_, size, agents, mostHoles, boards) => {
     const seed = Seed.root("solver-quick").child(size, agents);
