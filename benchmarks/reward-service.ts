@@ -27,7 +27,7 @@ const config = family.configSchema.parse({
   sizes: { "10": { data_ratio: 1, hole_ratio: 0.2, wait_ratio: 0.3 } },
 });
 const groups = values.fresh ? 1 : 8;
-const { instances } = await family.generate(config, { count: 2048, seed: Seed.root("reward-benchmark") });
+const { instances } = await family.generate(config, { count: 512, seed: Seed.root("reward-benchmark") });
 const bodies = Array.from({ length: 16 }, (_, b) => {
   const items = Array.from({ length: BATCH }, (_, i) => {
     const instance = instances[(Math.floor(i / groups) + b * (BATCH / groups)) % instances.length]!;

@@ -77,10 +77,10 @@ export function checkRecipe(recipe: Recipe): { family: EnvironmentFamily<unknown
   }
   if (recipe.rendering !== "compact") {
     throw new ConfigError({
-      message: `the embedded trainer reads the compact rendering, the recipe says "${recipe.rendering}"`,
+      message: `a run validates on the embedded engine, which reads the compact rendering; the recipe says "${recipe.rendering}"`,
       value: recipe.rendering,
       expected: "rendering: compact",
-      remedy: "set rendering: compact; chat prompts are for trainers of language models",
+      remedy: "set rendering: compact; for the trainer verl, --dry-run shows the command of a stage with chat prompts",
     });
   }
   if (engineer.from !== undefined && !existsSync(engineer.from)) {

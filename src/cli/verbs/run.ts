@@ -2,13 +2,14 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
-import { type PolicyOpener, resumeLoop, runLoop } from "../../loop/index.js";
+import { resumeLoop, runLoop } from "../../loop/index.js";
 import { RUN_FILE, RunFolder } from "../../store/index.js";
 import { serveBeside } from "../dashboard.js";
 import { defineVerb } from "../define-verb.js";
+import { openEngineerPolicy } from "../engineer-policy.js";
 import { loadReport, renderReport } from "../load-report.js";
-import { openPolicy } from "../policy-spec.js";
 import { loadRecipe } from "../recipes.js";
+import { verlPlan, verlPlanText } from "../verl-plan.js";
 import { openRunView } from "../view/terminal.js";
 
 export default defineVerb({
@@ -21,6 +22,7 @@ export default defineVerb({
     set: { type: "list", hint: "PATH=VALUE", description: "Change a value of the recipe, e.g. trainer.grpo.steps=10" },
     resume: { type: "text", hint: "DIR", description: "Go on with the run in this folder" },
     workers: { type: "integer", hint: "N", least: 0, description: "Engine workers; 0: one per core. Results do not depend on it" },
+    "dry-run": { type: "flag", description: "For the trainer verl: show its command, files, steps and known traps, and start nothing" },
     json: { type: "flag", description: "The report as one JSON document on stdout" },
     quiet: { type: "flag", description: "No progress on stderr" },
     ui: { type: "flag", description: "Serve the dashboard on this machine while the run goes on" },
@@ -41,13 +43,21 @@ export default defineVerb({
       });
     }
     if (resume !== undefined) refuseOnResume(values);
-    const past = resume === undefined ? [] : await (await RunFolder.open(resume)).readEvents();
+    const earlier = resume === undefined ? undefined : await RunFolder.open(resume);
+    const past = (await earlier?.readEvents()) ?? [];
     const found = name === undefined ? undefined : loadRecipe(name, values.set);
+    if (found !== undefined && values["dry-run"]) {
+      const plan = verlPlan(found.recipe, values.out ?? join("runs", found.recipe.name));
+      if (json) printJson(plan);
+      else print(verlPlanText(plan));
+      return;
+    }
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
+    const engineer = await openEngineerPolicy((earlier?.record ?? found!).recipe);
     const dashboard = values.ui ? await serveBeside(dirname(resolve(out)), note) : undefined;
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
-    const openEngineer: PolicyOpener = (spec, purpose) => openPolicy({ spec, instances: [], ...purpose });
-    const common = { signal, onEvent: view.onEvent, openPolicy: openEngineer, ...(workers === undefined ? {} : { workers }) };
+    const opener = engineer.opener === undefined ? {} : { openPolicy: engineer.opener };
+    const common = { signal, onEvent: view.onEvent, ...opener, ...(workers === undefined ? {} : { workers }) };
     let folder: RunFolder;
     try {
       folder =
@@ -65,6 +75,7 @@ export default defineVerb({
       throw new InterruptedError({ message: error.message, remedy: `go on with: envwright run --resume ${shown(out)}` });
     } finally {
       view.close();
+      await engineer.close();
       await dashboard?.close();
     }
     const { report } = await loadReport(folder.dir);

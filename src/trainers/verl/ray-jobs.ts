@@ -2,6 +2,8 @@
  * Ray's job server by its REST API: submit, follow state and log, stop. A job that failed is submitted again by whoever asked, under a new
  * id. Calls have a time limit and are repeated while the server cannot be reached, within a budget. No Ray library is needed here.
  */
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { BoundaryError, InputError } from "../../core/index.js";
@@ -94,18 +96,12 @@ export class RayJobs {
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt > 0) await sleep(Math.min(8000, 250 * 2 ** attempt));
       try {
-        const response = await fetch(this.base + path, {
-          method,
-          signal: AbortSignal.timeout(this.options.timeout),
-          ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-        });
-        const text = await response.text();
-        if (response.ok) return JSON.parse(text);
-        failure = `status ${response.status}: ${text.slice(0, 500)}`;
-        if (response.status < 500) break;
+        const { status, text } = await requestOnce(method, this.base + path, body, this.options.timeout);
+        if (status >= 200 && status < 300) return JSON.parse(text);
+        failure = `status ${status}: ${text.slice(0, 500)}`;
+        if (status < 500) break;
       } catch (error) {
-        const { cause, message } = error as Error;
-        failure = cause instanceof Error ? cause.message : message;
+        failure = (error as Error).message;
       }
     }
     throw new BoundaryError({
@@ -116,6 +112,22 @@ export class RayJobs {
       remedy: "is the cluster up, and is this its dashboard's address? ray status on the head node tells",
     });
   }
+}
+
+/** By node:http: fetch marks its requests as a browser's (`sec-fetch-mode`), and Ray refuses those that change anything. */
+function requestOnce(method: string, url: string, body: unknown, timeout: number): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    const request = send(url, { method, headers, agent: false, signal: AbortSignal.timeout(timeout) }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("end", () => resolve({ status: response.statusCode!, text: Buffer.concat(parts).toString("utf8") }));
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+  });
 }
 
 const TAIL = 30;

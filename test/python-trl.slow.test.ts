@@ -1,0 +1,78 @@
+/**
+ * The closed loop with TRL's GRPOTrainer as its engine, on the CPU, for real: three stages from the shipped base. And the Python package's
+ * own tests, against the running service too. Needs ENVWRIGHT_TRL_PYTHON: a Python with `pip install './python[trl,test]'` (`.ci/run` makes
+ * one); skipped without it.
+ */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { loadRecipe } from "../src/cli/recipes.js";
+import { proposalSchema, type RunEvent } from "../src/core/index.js";
+import { readHistory } from "../src/evaluation/index.js";
+import { runLoop } from "../src/loop/index.js";
+import { readCheckpoint } from "../src/nn/index.js";
+import { serveReward } from "../src/server/reward/index.js";
+import { RunFolder } from "../src/store/index.js";
+
+const { ENVWRIGHT_TRL_PYTHON: python } = process.env;
+const work = mkdtempSync(join(tmpdir(), "envwright-trl-"));
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+describe.skipIf(python === undefined)("TRL (skipped unless ENVWRIGHT_TRL_PYTHON names a Python that has it)", () => {
+  test("trains three stages with our rewards: the reward rises, each checkpoint is evaluated and asked for the next config", async () => {
+    const events: RunEvent[] = [];
+    const { recipe, dir } = loadRecipe("tiny-trl", [`trainer.python=${python}`]);
+    const out = join(work, "run");
+    await runLoop({ recipe, recipeDir: dir, out, onEvent: (event) => events.push(event) });
+    const folder = await RunFolder.open(out);
+    const steps = events.flatMap((e) => (e.type === "step" ? [e] : []));
+    const { steps: perStage } = recipe.trainer.grpo;
+    expect(steps.map((s) => s.step)).toEqual(Array.from({ length: 3 * perStage }, (_, i) => i));
+    expect(events.filter((e) => e.type === "log").length).toBeGreaterThan(0);
+    expect(events.filter((e) => e.type === "warning")).toEqual([]);
+
+    // Stages differ in their boards: the rise is looked for within the stages, and on the same boards over the run.
+    const mean = (values: number[]) => values.reduce((a, b) => a + b, 0) / values.length;
+    const rises = [0, 1, 2].map((stage) => {
+      const rewards = steps.filter((s) => s.stage === stage).map((s) => s.metrics.reward!);
+      return mean(rewards.slice(-4)) - mean(rewards.slice(0, 4));
+    });
+    expect(mean(rises)).toBeGreaterThan(0);
+    const history = await readHistory(folder);
+    const rates = events.flatMap((e) => (e.type === "validation" ? [e.total.valid.rate] : []));
+    expect(rates).toHaveLength(4);
+    expect(Math.max(...rates.slice(1))).toBeGreaterThan(rates[0]!);
+    expect(history).toBeDefined();
+
+    for (const stage of [0, 1]) {
+      const proposal = await folder.readRecord(stage, "proposal.json", proposalSchema);
+      expect(proposal.attempts.length).toBeGreaterThan(0);
+      expect(proposal.engineer).toBe("self");
+    }
+    const base = await readCheckpoint(recipe.base.startsWith("/") ? recipe.base : join(dir, recipe.base));
+    const last = await readCheckpoint(await folder.verified(2, "checkpoint"));
+    expect(last.config).toEqual(base.config);
+    expect(last.parameters).not.toEqual(base.parameters);
+    console.log(
+      `TRL: reward within stages ${rises.map((r) => r.toFixed(3)).join(", ")}; valid ${rates.map((r) => r.toFixed(3)).join(" → ")}`,
+    );
+  });
+
+  test("the package's own tests pass, against the running service too", async () => {
+    const service = await serveReward({ family: "mapf-frozenlake", rendering: "chat", threads: 1, token: "secret" });
+    try {
+      const env = { ...process.env, ENVWRIGHT_REWARD_URL: service.url, ENVWRIGHT_REWARD_TOKEN: "secret", PYTHONDONTWRITEBYTECODE: "1" };
+      const { stdout } = await promisify(execFile)(python!, ["-m", "pytest", "-q", "-p", "no:cacheprovider"], {
+        cwd: join(import.meta.dirname, "../python"),
+        env,
+      });
+      expect(stdout).toMatch(/17 passed/);
+      expect(stdout).not.toContain("skipped");
+    } finally {
+      await service.close();
+    }
+  });
+});
