@@ -59,7 +59,9 @@ async function openNamedEndpoint(endpoint: string, argument: string, request: Po
   const { endpointOptions } = await import("../policies/index.js");
   // A model's name may hold an @, a URL's scheme tells the two apart.
   const [, model, baseUrl] = /^(.+?)(?:@(https?:\/\/.+))?$/s.exec(argument)!;
-  return openEndpoint(endpointOptions({ endpoint, model, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }, request.spec), request);
+  // The specification itself is not named in an error: its URL may hold a password.
+  const options = endpointOptions({ endpoint, model, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }, `${endpoint}:${model}`);
+  return openEndpoint(options, request);
 }
 
 async function openPolicyFile(path: string, request: PolicyRequest): Promise<Policy> {

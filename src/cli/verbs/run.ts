@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
+import { isFinished, readHistory } from "../../evaluation/index.js";
 import { resumeLoop, runLoop } from "../../loop/index.js";
 import { RUN_FILE, RunFolder } from "../../store/index.js";
 import { serveBeside } from "../dashboard.js";
@@ -53,10 +54,12 @@ export default defineVerb({
       return;
     }
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
-    const engineer = await openEngineerPolicy((earlier?.record ?? found!).recipe);
+    // A finished run asks nobody any more.
+    const over = earlier !== undefined && isFinished(await readHistory(earlier));
+    const engineer = over ? undefined : await openEngineerPolicy((earlier?.record ?? found!).recipe);
     const dashboard = values.ui ? await serveBeside(dirname(resolve(out)), note) : undefined;
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
-    const opener = engineer.opener === undefined ? {} : { openPolicy: engineer.opener };
+    const opener = engineer?.opener === undefined ? {} : { openPolicy: engineer.opener };
     const common = { signal, onEvent: view.onEvent, ...opener, ...(workers === undefined ? {} : { workers }) };
     let folder: RunFolder;
     try {
@@ -75,7 +78,7 @@ export default defineVerb({
       throw new InterruptedError({ message: error.message, remedy: `go on with: envwright run --resume ${shown(out)}` });
     } finally {
       view.close();
-      await engineer.close();
+      await engineer?.close();
       await dashboard?.close();
     }
     const { report } = await loadReport(folder.dir);

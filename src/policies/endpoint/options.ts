@@ -17,10 +17,7 @@ export const policyFileSchema = z.strictObject({
   /** Instead of the preset's. */
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   /** Name of the environment variable with the key, instead of the preset's. */
-  key_env: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of an environment variable, not the key itself")
-    .optional(),
+  key_env: z.string().optional(),
   rendering: z.enum(["chat", "compact"]).default("chat"),
   /** System message in front of every prompt. */
   system: z.string().optional(),
@@ -83,6 +80,14 @@ export interface EndpointOptions extends Omit<PolicyFile, "base_url" | "key_env"
 /** @throws {ConfigError} naming what is wrong; a URL with a password or a query is refused, as it would be stored. */
 export function endpointOptions(input: unknown, what: string): EndpointOptions {
   const { base_url, key_env, ...file } = parseWith(policyFileSchema, input, what);
+  if (key_env !== undefined && !/^[A-Za-z_][A-Za-z0-9_]*$/.test(key_env)) {
+    // Not left to the schema, whose message would repeat what may well be the key.
+    throw new ConfigError({
+      message: `${what}: key_env is not the name of an environment variable`,
+      expected: "the name of the variable that holds the key, not the key itself",
+      remedy: "export the key under a name, and give the name",
+    });
+  }
   const preset: EndpointPreset = ENDPOINT_PRESETS[file.endpoint];
   const baseUrl = (base_url ?? preset.baseUrl).replace(/\/+$/, "");
   const { username, password, search } = new URL(baseUrl);

@@ -46,6 +46,7 @@ export type AttemptOutcome =
 /** Statuses that may pass by themselves. */
 const PASSING = new Set([408, 409, 425, 429]);
 const SHOWN = 300;
+const HIDDEN = "[key]";
 
 /** Loaded with the first request: whoever asks no endpoint does not wait for the SDK. */
 const loadSdk = async () => {
@@ -128,7 +129,12 @@ export class Transport {
 
   private redact(text: string): string {
     const { key } = this.options;
-    return key === undefined ? text : text.replaceAll(key, "[key]");
+    if (key === undefined) return text;
+    const clean = text.replaceAll(key, HIDDEN);
+    // JSON has more than one spelling of a character: "\/" for "/", "\u0073" for "s".
+    if (!clean.includes("\\") || parsed(clean) === undefined) return clean;
+    const hide = (_: string, value: unknown) => (typeof value === "string" ? value.replaceAll(key, HIDDEN) : value);
+    return JSON.stringify(JSON.parse(clean, hide)).replaceAll(key, HIDDEN);
   }
 }
 
