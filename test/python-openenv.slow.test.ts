@@ -1,0 +1,114 @@
+/**
+ * The OpenEnv server under the clients that others wrote: OpenEnv's validator and its Python client, and verifiers with our taskset. Each needs
+ * an interpreter with the package (docs/openenv.md); without one its tests are skipped.
+ */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mapfFrozenLake as lake, optimalPlan } from "../src/environments/mapf-frozenlake/index.js";
+import { type Host, startHost } from "../src/server/host.js";
+import { openEnvPart } from "../src/server/openenv/index.js";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const pythonOf = (name: string) => process.env[`${name.toUpperCase()}_PYTHON`] ?? `${ROOT}.venvs/${name}/bin/python`;
+const reason = (name: string) => (existsSync(pythonOf(name)) ? "" : ` (skipped: no ${pythonOf(name)})`);
+
+const SEED = 7;
+let host: Host;
+const answers: string[] = [];
+let moves: string[][] = [];
+
+beforeAll(async () => {
+  host = await startHost({ parts: [openEnvPart({ version: "test" })], host: "127.0.0.1", port: 0 });
+  for (let seed = SEED; seed < SEED + 4; seed++) {
+    const response = await fetch(`${host.url}/reset`, { method: "POST", body: JSON.stringify({ seed }) });
+    const { observation } = (await response.json()) as { observation: { board: unknown } };
+    const instance = lake.complete(observation.board);
+    answers.push(lake.demonstrate(instance, "makespan", "chat"));
+    if (seed > SEED) continue;
+    const plan = optimalPlan(instance, "makespan");
+    moves = Array.from({ length: instance.optimum.makespan }, (_, step) => plan.map((own) => own[step] ?? "WAIT"));
+  }
+});
+afterAll(() => host.close());
+
+interface Seen {
+  observation: { code: string | null; prompt: string; optimal: boolean | null; positions: number[][] };
+  reward: number | null;
+  done: boolean;
+}
+
+describe.skipIf(reason("openenv") !== "")(`OpenEnv's own tools${reason("openenv")}`, () => {
+  test("openenv validate passes every criterion", async () => {
+    const { code, output } = await ran(pythonOf("openenv"), ["-m", "openenv.cli", "validate", "--url", host.url]);
+    expect(output).toContain("Verdict: PASS");
+    expect(output).not.toContain("FAIL");
+    expect(code).toBe(0);
+  });
+
+  test("GenericEnvClient plays a whole answer, garbage, and joint moves; two clients do not mix", async () => {
+    const { output } = await ran(
+      pythonOf("openenv"),
+      ["python/check_openenv.py"],
+      JSON.stringify({ url: host.url, seed: SEED, gold: answers[0], moves }),
+    );
+    const seen = JSON.parse(output) as Record<"reset" | "gold" | "garbage" | "moves_reset" | "own" | "other", Seen> & {
+      moves: Seen[];
+      state: object;
+      after_the_end: string;
+    };
+    expect(seen.reset).toMatchObject({ reward: null, done: false, observation: { code: null } });
+    expect(seen.gold).toMatchObject({ reward: 1, done: true, observation: { code: "valid", optimal: true } });
+    expect(seen.state).toMatchObject({ step_count: 1, done: true, seed: SEED });
+    expect(seen.garbage).toMatchObject({ reward: 0, done: true, observation: { code: "parse-error" } });
+    expect(seen.after_the_end).toContain("EXECUTION_ERROR");
+    expect(seen.moves_reset.observation.prompt).toContain("next joint move");
+    expect(seen.moves.slice(0, -1).every(({ done, reward }) => !done && reward === null)).toBe(true);
+    expect(seen.moves.at(-1)).toMatchObject({ reward: 1, done: true, observation: { code: "valid", optimal: true } });
+    expect(seen.own).toMatchObject({ reward: 1 });
+    expect(seen.other).toMatchObject({ reward: 0 });
+  });
+});
+
+describe.skipIf(reason("verifiers") !== "")(`verifiers${reason("verifiers")}`, () => {
+  test("loads the taskset by its id, scores right and wrong answers, and raises for a server that is not there", async () => {
+    const wrong = answers.map((_, i) => answers[(i + 1) % answers.length]!.replaceAll(/\b(UP|DOWN|LEFT|RIGHT)\b/g, "WAIT"));
+    const { output } = await ran(
+      pythonOf("verifiers"),
+      ["python/check_verifiers.py"],
+      JSON.stringify({ url: host.url, seed: SEED, count: 4, answers: answers.map((gold, i) => [gold, wrong[i]!]) }),
+    );
+    const seen = JSON.parse(output) as {
+      scored: { reward: number; prompt: string; metrics: Record<string, number> }[];
+      unreachable: string;
+      lost: string;
+    };
+    expect(seen.scored).toHaveLength(8);
+    seen.scored.forEach(({ reward, metrics, prompt }, i) => {
+      expect(prompt).toContain("frozen lake");
+      expect({ reward, metrics }).toEqual({ reward: i % 2 === 0 ? 1 : 0, metrics: { valid: 1 - (i % 2), optimal: 1 - (i % 2) } });
+    });
+    expect(seen.unreachable).toBe("EnvwrightServerError");
+    expect(seen.lost).toContain("TaskError");
+  });
+});
+
+function ran(command: string, args: string[], input = ""): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const env = { ...process.env, PYTHONPATH: `${ROOT}python/envwright/src`, HF_HUB_OFFLINE: "1" };
+    const child = spawn(command, args, { cwd: ROOT, env, stdio: ["pipe", "pipe", "pipe"] });
+    let [output, errors] = ["", ""];
+    child.stdout.on("data", (data) => {
+      output += data;
+    });
+    child.stderr.on("data", (data) => {
+      errors += data;
+    });
+    child.on("error", reject);
+    child.on("close", (code) =>
+      code === 0 ? resolve({ code, output }) : reject(new Error(`${command} ended with ${code}\n${output}\n${errors}`)),
+    );
+    child.stdin.end(input);
+  });
+}
