@@ -27,11 +27,17 @@ const server = await startUi({ runs, port: 0 });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const width = Number(values.width);
-  const page = await browser.newPage({ viewport: { width, height: 860 }, colorScheme: values.dark ? "dark" : "light", reducedMotion: "reduce" });
+  const page = await browser.newPage({
+    viewport: { width, height: 860 },
+    colorScheme: values.dark ? "dark" : "light",
+    reducedMotion: "reduce",
+  });
   page.on("console", (message) => message.type() === "error" && console.error(message.text()));
   page.on("pageerror", (error) => console.error(error.message));
   const id = encodeURIComponent(run);
-  const found = (await (await fetch(`${server.url}api/runs/${id}/rollouts?set=validation&stage=2&code=vertex-conflict&agents=3&order=tokens&direction=desc`)).json()) as RolloutPage;
+  const found = (await (
+    await fetch(`${server.url}api/runs/${id}/rollouts?set=validation&stage=2&code=vertex-conflict&agents=3&order=tokens&direction=desc`)
+  ).json()) as RolloutPage;
   const rollout = found.rows[0];
   const views: Record<string, string> = {
     runs: "#/runs",
@@ -55,7 +61,9 @@ try {
       if (await button.isVisible()) await button.click();
       await page.waitForTimeout(200);
     }
-    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    const height = await page.evaluate(
+      () => (globalThis as unknown as { document: { documentElement: { scrollHeight: number } } }).document.documentElement.scrollHeight,
+    );
     const path = join(values.out, `ui-${name}.png`);
     await page.setViewportSize({ width, height: values.full ? height : Math.min(height, 1500) });
     await page.screenshot({ path });
