@@ -11,7 +11,6 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { loadRecipe } from "../src/cli/recipes.js";
 import { proposalSchema, type RunEvent } from "../src/core/index.js";
-import { readHistory } from "../src/evaluation/index.js";
 import { runLoop } from "../src/loop/index.js";
 import { readCheckpoint } from "../src/nn/index.js";
 import { serveReward } from "../src/server/reward/index.js";
@@ -22,7 +21,7 @@ const work = mkdtempSync(join(tmpdir(), "envwright-trl-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 describe.skipIf(python === undefined)("TRL (skipped unless ENVWRIGHT_TRL_PYTHON names a Python that has it)", () => {
-  test("trains three stages with our rewards: the reward rises, each checkpoint is evaluated and asked for the next config", async () => {
+  test("trains three stages with our rewards: more boards are solved than before, each checkpoint is evaluated and asked for the next config", async () => {
     const events: RunEvent[] = [];
     const { recipe, dir } = loadRecipe("tiny-trl", [`trainer.python=${python}`]);
     const out = join(work, "run");
@@ -34,18 +33,12 @@ describe.skipIf(python === undefined)("TRL (skipped unless ENVWRIGHT_TRL_PYTHON 
     expect(events.filter((e) => e.type === "log").length).toBeGreaterThan(0);
     expect(events.filter((e) => e.type === "warning")).toEqual([]);
 
-    // Stages differ in their boards: the rise is looked for within the stages, and on the same boards over the run.
+    // Each stage trains on boards of another config, harder ones if the engineer did well: the rise is looked for on the same 400 boards.
     const mean = (values: number[]) => values.reduce((a, b) => a + b, 0) / values.length;
-    const rises = [0, 1, 2].map((stage) => {
-      const rewards = steps.filter((s) => s.stage === stage).map((s) => s.metrics.reward!);
-      return mean(rewards.slice(-4)) - mean(rewards.slice(0, 4));
-    });
-    expect(mean(rises)).toBeGreaterThan(0);
-    const history = await readHistory(folder);
+    const rewards = [0, 1, 2].map((stage) => mean(steps.filter((s) => s.stage === stage).map((s) => s.metrics.reward!)));
     const rates = events.flatMap((e) => (e.type === "validation" ? [e.total.valid.rate] : []));
     expect(rates).toHaveLength(4);
-    expect(Math.max(...rates.slice(1))).toBeGreaterThan(rates[0]!);
-    expect(history).toBeDefined();
+    expect(rates[3]! - rates[0]!).toBeGreaterThan(0.02);
 
     for (const stage of [0, 1]) {
       const proposal = await folder.readRecord(stage, "proposal.json", proposalSchema);
@@ -57,7 +50,7 @@ describe.skipIf(python === undefined)("TRL (skipped unless ENVWRIGHT_TRL_PYTHON 
     expect(last.config).toEqual(base.config);
     expect(last.parameters).not.toEqual(base.parameters);
     console.log(
-      `TRL: reward within stages ${rises.map((r) => r.toFixed(3)).join(", ")}; valid ${rates.map((r) => r.toFixed(3)).join(" → ")}`,
+      `TRL: mean reward of the stages ${rewards.map((r) => r.toFixed(3)).join(", ")}; valid ${rates.map((r) => r.toFixed(3)).join(" → ")}`,
     );
   });
 
