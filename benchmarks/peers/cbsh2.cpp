@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     writeFiles(board, map, scenario);
     const Instance instance(map, scenario, int(board.starts.size()));
     srand(0);
-    const auto begin = Clock::now();
+    const double begin = now();
     CBS cbs(instance, false, 0);
     cbs.setPrioritizeConflicts(true);
     cbs.setDisjointSplitting(false);
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     cbs.setNodeLimit(MAX_NODES);
     cbs.clear();
     cbs.solve(limit, 0);
-    const double seconds = secondsSince(begin);
+    const double seconds = now() - begin;
     const Result result{cbs.solution_found ? "solved" : seconds < limit ? "failed" : "timeout", cbs.solution_found ? cbs.solution_cost : -1, seconds};
     cbs.clearSearchEngines();
     return result;

@@ -39,7 +39,7 @@ export interface CellResult extends CellOfComparison {
 const PASSES = 3;
 const ASKED_UNSOLVABLE = 1;
 const BUDGET = 50_000_000;
-const OPTIONS: PackedOptions = { budget: BUDGET, needMakespan: false, needWait: false, keepsPlans: true };
+const OPTIONS: PackedOptions = { budget: BUDGET, needMakespan: false, needWait: false };
 
 interface Own {
   status: string;

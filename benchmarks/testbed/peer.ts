@@ -1,9 +1,9 @@
 /**
- * A peer's driver as a process that answers board by board. A driver that says nothing long after its limit is ended and started anew: some
- * searches never look at the clock. That board counts as out of time.
+ * A peer's driver as a process that answers board by board. A driver that has used far more processor time than its limit and still says
+ * nothing is ended and started anew: some searches never look at the clock. That board counts as out of time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,7 +18,10 @@ export interface Answer {
   seconds: number;
 }
 
+/** Multiple of the limit at which a driver is given up. */
 const PATIENCE = 1.5;
+/** Seconds on the clock, for machines that do not tell a process's time, and for a driver that sleeps. */
+const LONGEST_WAIT = 60;
 
 export class Peer {
   private child: ChildProcess | undefined;
@@ -36,9 +39,15 @@ export class Peer {
     const child = this.running();
     const begin = performance.now();
     const line = await new Promise<string | "late" | undefined>((resolve) => {
-      const timer = setTimeout(() => resolve("late"), (this.limit + PATIENCE) * 1000);
+      const used = processorSeconds(child.pid);
+      const timer = setInterval(() => {
+        const waited = (performance.now() - begin) / 1000;
+        if (processorSeconds(child.pid) - used < this.limit * PATIENCE && waited < LONGEST_WAIT) return;
+        clearInterval(timer);
+        resolve("late");
+      }, 200);
       this.answer = (text) => {
-        clearTimeout(timer);
+        clearInterval(timer);
         resolve(text);
       };
       child.stdin!.write(`${boardLine(board)}\n`);
@@ -79,6 +88,15 @@ export class Peer {
       child.on("exit", resolve);
       child.kill("SIGKILL");
     });
+  }
+}
+
+/** Processor time of a process so far; 0 where the system does not tell. */
+function processorSeconds(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e9;
+  } catch {
+    return 0;
   }
 }
 
