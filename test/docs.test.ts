@@ -12,9 +12,9 @@ import { smallChange } from "../docs/examples/small-change.js";
 import { parseOptions } from "../src/cli/options.js";
 import { loadRecipe, recipeNames, resolveRecipe } from "../src/cli/recipes.js";
 import { VERBS } from "../src/cli/verbs.js";
-import { eventSchema, grpoOptionsSchema, parseWith, Seed } from "../src/core/index.js";
+import { engineerOptionsSchema, eventSchema, grpoOptionsSchema, parseWith, Seed, trainerOptionsSchema } from "../src/core/index.js";
 import { recipeReference } from "../src/core/recipe-reference.js";
-import { ENGINEERS, engineeringDemonstration, VARIANTS } from "../src/engineers/index.js";
+import { ENGINEERS, engineeringDemonstration, humanStatus, readHumanAnswer, VARIANTS } from "../src/engineers/index.js";
 import { familyConformance } from "../src/environments/conformance.js";
 import { familyByName } from "../src/environments/index.js";
 import { certify, completeInstance, instanceSchema, mapfFrozenLake } from "../src/environments/mapf-frozenlake/index.js";
@@ -181,6 +181,19 @@ describe("examples in YAML and JSON", () => {
         }
         continue;
       }
+      if ("status" in value) {
+        // What the engineer `human` asks, as it would be read back.
+        expect(humanStatus(text), page).toBe("waiting");
+        expect(readHumanAnswer(text), page).toMatchObject({ config: { "5": { data_ratio: 1, hole_ratio: 0.2, wait_ratio: 0.3 } } });
+        continue;
+      }
+      if (Object.keys(value).every((key) => key === "engineer" || key === "trainer")) {
+        // Part of a recipe: what it says is accepted in a shipped one.
+        const { engineer, trainer } = value;
+        if (engineer !== undefined) parseWith(engineerOptionsSchema, engineer, page);
+        if (trainer !== undefined) parseWith(trainerOptionsSchema, trainer, page);
+        continue;
+      }
       const recipe = "stages" in value ? resolveRecipe(value, [], page) : undefined;
       const family = familyByName(recipe?.family ?? "mapf-frozenlake");
       const config = parseWith(family.configSchema, recipe?.config ?? value, page);
@@ -236,7 +249,7 @@ describe("examples in TypeScript", () => {
     });
     expect(own).toEqual([]);
     expect(examples.length).toBeGreaterThan(3);
-  });
+  }, 60_000);
 
   it("the README's runs as it stands, and finds every plan valid and optimal", async () => {
     const [example] = examples.filter(({ page }) => page === "README.md");
@@ -319,7 +332,7 @@ describe("docs/engineers.md", () => {
 });
 
 it("docs/models.md lists every preset with its address and the variable of its key", () => {
-  const rows = Object.entries(ENDPOINT_PRESETS).map(([name, { baseUrl, keyEnv }]) => `| \`${name}\` | \`${baseUrl}\` | \`${keyEnv}\` |`);
+  const rows = Object.entries(ENDPOINT_PRESETS).map(([name, { baseUrl, keyEnv }]) => `| `${name}` | `${baseUrl}` | `${keyEnv}` |`);
   for (const row of rows) expect(unpadded(read("docs/models.md"))).toContain(row);
 });
 
