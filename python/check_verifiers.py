@@ -7,9 +7,11 @@ Needs verifiers==0.4.0 and this package on the path.
 import asyncio
 import json
 import sys
+import urllib.request
 from typing import Any
 
 import verifiers.v1 as vf
+from verifiers.v1.tasksets.openenv.taskset import parse_action
 
 
 def trace_of(task: vf.Task, reply: str) -> vf.Trace:
@@ -48,7 +50,11 @@ async def main() -> None:
         lost_score = str(trace.rewards)
     except vf.TaskError as error:
         lost_score = f"TaskError {trace.rewards} {error}"[:200]
-    json.dump({"scored": scored, "unreachable": unreachable, "lost": lost_score}, sys.stdout)
+    # verifiers' own OpenEnv taskset: where it puts what a model wrote.
+    with urllib.request.urlopen(f"{given['url']}/schema", timeout=30) as response:
+        action_schema = json.load(response)["action"]
+    action = parse_action(given["answers"][0][0], action_schema)
+    json.dump({"action": action, "scored": scored, "unreachable": unreachable, "lost": lost_score}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -81,9 +81,11 @@ describe.skipIf(reason("verifiers") !== "")(`verifiers${reason("verifiers")}`, (
     );
     const seen = JSON.parse(output) as {
       scored: { reward: number; prompt: string; metrics: Record<string, number> }[];
+      action: unknown;
       unreachable: string;
       lost: string;
     };
+    expect(seen.action).toEqual({ message: answers[0] });
     expect(seen.scored).toHaveLength(8);
     seen.scored.forEach(({ reward, metrics, prompt }, i) => {
       expect(prompt).toContain("frozen lake");

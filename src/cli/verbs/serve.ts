@@ -24,6 +24,7 @@ export default defineVerb({
   examples: [
     ["envwright serve --openai --policy embedded:runs/tiny/stages/07/checkpoint", "a checkpoint behind http://127.0.0.1:8000/v1"],
     ["envwright serve --openai --policy embedded:DIR --host 0.0.0.0 --token-env SERVE_TOKEN", "for other machines, with a token"],
+    ["envwright serve --openenv", "MAPF-FrozenLake for clients of the OpenEnv protocol"],
   ],
   interruptible: true,
   async run(values, { signal, note }) {
