@@ -46,7 +46,6 @@ export type AttemptOutcome =
 /** Statuses that may pass by themselves. */
 const PASSING = new Set([408, 409, 425, 429]);
 const SHOWN = 300;
-const HIDDEN = "[key]";
 
 /** Loaded with the first request: whoever asks no endpoint does not wait for the SDK. */
 const loadSdk = async () => {
@@ -56,7 +55,11 @@ const loadSdk = async () => {
 let sdk: ReturnType<typeof loadSdk> | undefined;
 
 export class Transport {
-  constructor(private readonly options: TransportOptions) {}
+  private readonly keyPattern: RegExp | undefined;
+
+  constructor(private readonly options: TransportOptions) {
+    this.keyPattern = options.key === undefined ? undefined : spellingsOf(options.key);
+  }
 
   async attempt(call: ChatCall, signal: AbortSignal | undefined): Promise<AttemptOutcome> {
     const { name, baseUrl, model, key, timeout } = this.options;
@@ -128,14 +131,20 @@ export class Transport {
   }
 
   private redact(text: string): string {
-    const { key } = this.options;
-    if (key === undefined) return text;
-    const clean = text.replaceAll(key, HIDDEN);
-    // JSON has more than one spelling of a character: "\/" for "/", "\u0073" for "s".
-    if (!clean.includes("\\") || parsed(clean) === undefined) return clean;
-    const hide = (_: string, value: unknown) => (typeof value === "string" ? value.replaceAll(key, HIDDEN) : value);
-    return JSON.stringify(JSON.parse(clean, hide)).replaceAll(key, HIDDEN);
+    return this.keyPattern === undefined ? text : text.replace(this.keyPattern, "[key]");
   }
+}
+
+/**
+ * The key in any spelling: as it is, or escaped as JSON does it, also inside of JSON inside of JSON. A character may be a backslash and itself,
+ * or a code such as \\u002f; with each level of JSON the backslashes double.
+ */
+function spellingsOf(key: string): RegExp {
+  const character = (c: string): string => {
+    const code = c.charCodeAt(0).toString(16).padStart(4, "0");
+    return `(?:\\\\{0,16}(?:${c.replace(/[^\w]/g, "\\$&")}|u${code}|u${code.toUpperCase()}))`;
+  };
+  return new RegExp([...key].map(character).join(""), "g");
 }
 
 async function boundedText(response: Response, most: number): Promise<string> {
