@@ -3,7 +3,7 @@
  * an interpreter with the package (docs/openenv.md); without one its tests are skipped.
  */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mapfFrozenLake as lake, optimalPlan } from "../src/environments/mapf-frozenlake/index.js";
@@ -38,6 +38,14 @@ interface Seen {
   reward: number | null;
   done: boolean;
 }
+
+test("the answer in docs/openenv.md is an optimal one to the board it names", async () => {
+  const page = readFileSync(`${ROOT}docs/openenv.md`, "utf8");
+  const [, seed, agents, message] = /reset\(seed=(\d+), agents=(\d+)\)[\s\S]*?"message": ("<answer>.*?<\/answer>")/.exec(page)!;
+  const body = { action: { message: JSON.parse(message!) }, reset: { seed: Number(seed), agents: Number(agents) } };
+  const response = await fetch(`${host.url}/step`, { method: "POST", body: JSON.stringify(body) });
+  expect(await response.json()).toMatchObject({ reward: 1, observation: { reason: "every rule holds" } });
+});
 
 describe.skipIf(reason("openenv") !== "")(`OpenEnv's own tools${reason("openenv")}`, () => {
   test("openenv validate passes every criterion", async () => {
