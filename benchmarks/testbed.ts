@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { generatorRun, solverRates, verdictsPerSecond } from "./testbed/absolute.js";
 import { AGENTS, drawBoards, HOLE_RATIOS, SIZES } from "./testbed/boards.js";
-import { type CellResult, compareCell, ownTimes } from "./testbed/comparison.js";
+import { type CellResult, compareCell, warmUp } from "./testbed/comparison.js";
 import { peerOf } from "./testbed/peer.js";
 import { resultsPage, type TestbedResults } from "./testbed/report.js";
 
@@ -85,8 +85,6 @@ if (values.record) {
 } else writeFileSync(join(values.work, "testbed.json"), JSON.stringify(results));
 
 async function compare(): Promise<void> {
-  // The compiler has seen the solver before the first cell.
-  for (const agents of AGENTS) ownTimes(drawBoards({ size: 5, agents, holeRatio: 0.2 }, 300, "warm-up"));
   for (const size of numbers(values.sizes)) {
     for (const agents of numbers(values.agents)) {
       for (const holeRatio of numbers(values.holes)) {
@@ -97,17 +95,17 @@ async function compare(): Promise<void> {
         }
         const key = [values.seed, count, values.limit, ...names, size, agents, holeRatio].join("-").replaceAll(/[^\w.-]/g, "_");
         const kept = join(values.work, `${key}.json`);
-        const cell: CellResult = existsSync(kept)
-          ? JSON.parse(readFileSync(kept, "utf8"))
-          : await compareCell({ size, agents, holeRatio }, boards, peers);
-        writeFileSync(kept, JSON.stringify(cell));
-        results.cells.push(cell);
+        const cell = { size, agents, holeRatio };
+        if (!existsSync(kept)) warmUp(drawBoards(cell, 2000, `${values.seed}-warm-up`));
+        const result: CellResult = existsSync(kept) ? JSON.parse(readFileSync(kept, "utf8")) : await compareCell(cell, boards, peers);
+        writeFileSync(kept, JSON.stringify(result));
+        results.cells.push(result);
         const against = names.map((name) => {
-          const r = cell.peers[name]!;
+          const r = result.peers[name]!;
           return `${name} ${ms(r.mean)} (${ms(r.meanRatio)}×, p99 ${ms(r.p99Ratio)}×, unsolved ${ms(100 * r.unsolved)} %, differing ${r.differing})`;
         });
         say(
-          `n ${size} k ${agents} holes ${holeRatio}: ${cell.solvable}/${count} solvable, ours ${ms(cell.ours.mean)} ms p99 ${ms(cell.ours.p99)}; ${against.join("; ")}`,
+          `n ${size} k ${agents} holes ${holeRatio}: ${result.solvable}/${count} solvable, ours ${ms(result.ours.mean)} ms p99 ${ms(result.ours.p99)}; ${against.join("; ")}`,
         );
       }
     }

@@ -41,22 +41,45 @@ const ASKED_UNSOLVABLE = 1;
 const BUDGET = 50_000_000;
 const OPTIONS: PackedOptions = { budget: BUDGET, needMakespan: false, needWait: false };
 
+/** Milliseconds of other boards of the cell that the compiler sees before the clock starts. */
+const WARM_UP = 700;
+
+/** Runs boards of another seed until the time is up: C++ has no compiler to wait for, a running service has neither. */
+export function warmUp(boards: readonly PackedBoard[]): void {
+  const solver = new Solver();
+  const end = performance.now() + WARM_UP;
+  for (let i = 0; boards.length > 0 && performance.now() < end; i++) {
+    const { size, isHole, starts, goals } = boards[i % boards.length]!;
+    const { status } = solver.certifyPacked(size, isHole, starts, goals, starts.length, OPTIONS);
+    if (status === "solved") for (let agent = 0; agent < starts.length; agent++) solver.sumOfCostsPath(agent);
+  }
+}
+
 interface Own {
   status: string;
   cost: number;
   milliseconds: number;
 }
 
+/** Milliseconds of processor time of this process, compiler and garbage collector included. */
+function processorTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** The shortest of three times a board, each from a fresh solver's pass over all boards, so that none profits from having been seen. */
-export function ownTimes(boards: readonly PackedBoard[]): Own[] {
+function ownTimes(boards: readonly PackedBoard[]): Own[] {
   const best: Own[] = [];
   for (let pass = 0; pass < PASSES; pass++) {
     const solver = new Solver();
     boards.forEach(({ size, isHole, starts, goals }, i) => {
+      const before = processorTime();
       const begin = performance.now();
       const { status, optimum } = solver.certifyPacked(size, isHole, starts, goals, starts.length, OPTIONS);
       if (status === "solved") for (let agent = 0; agent < starts.length; agent++) solver.sumOfCostsPath(agent);
-      const milliseconds = performance.now() - begin;
+      const elapsed = performance.now() - begin;
+      // Other work on the machine does not count; the clock is finer where there was none.
+      const milliseconds = Math.min(elapsed, processorTime() - before);
       if (pass === 0 || milliseconds < best[i]!.milliseconds) best[i] = { status, cost: optimum.sum_of_costs, milliseconds };
     });
   }

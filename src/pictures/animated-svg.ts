@@ -4,15 +4,15 @@
  * stand in one page.
  */
 import type { Board } from "../environments/mapf-frozenlake/instance.js";
-import { discAt, goals, ground, legendRow, picture, starts } from "./board-svg.js";
+import { discAt, goals, ground, legendRow, type PictureOptions, picture, starts } from "./board-svg.js";
 import { signs, washes } from "./highlight.js";
 import { brokenAt, type Stage, stageOf, standing, stepCaptions } from "./moment-svg.js";
-import { describePlan, type PlanPictureOptions } from "./plan-svg.js";
+import { describePlan } from "./plan-svg.js";
 import { type DrawnPlan, replay } from "./replay.js";
 import { element, round } from "./svg-text.js";
 import { type Timeline, timelineOf } from "./timeline.js";
 
-export function animatedSvg(board: Board, plan: DrawnPlan, options: PlanPictureOptions = {}): string {
+export function animatedSvg(board: Board, plan: DrawnPlan, options: PictureOptions = {}): string {
   const played = replay(board, plan);
   const stage = stageOf(board, played, options);
   const timeline = timelineOf(played);

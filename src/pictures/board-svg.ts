@@ -3,13 +3,15 @@
  * a dashed ring, a goal a square frame with a flag, an agent a disc; all but holes carry the agent's number. No Node, no browser.
  */
 import type { Board, Cell } from "../environments/mapf-frozenlake/instance.js";
-import { element, escapeText, round, text } from "./svg-text.js";
+import { element, escapeText, round, text, wrapped } from "./svg-text.js";
 import { AGENT_COLOURS, type Theme, themeStyle } from "./theme.js";
 
 export interface PictureOptions {
   /** Names the picture for screen readers, e.g. the instance's id. */
   title?: string;
   theme?: Theme;
+  /** A line below the grid, e.g. what kind of plan this is. */
+  caption?: string;
   /** The row that explains the marks; on by default. */
   legend?: boolean;
 }
@@ -74,9 +76,11 @@ export function picture(layout: Layout, layers: readonly string[], description: 
 /** The board with its agents at their starts. */
 export function boardSvg(board: Board, options: PictureOptions = {}): string {
   const legend = options.legend ?? true;
-  const layout = layoutOf(board, 0, legend);
+  const lines = wrapped(options.caption ?? "", Math.floor(layoutOf(board, 0, legend).width / 8));
+  const layout = layoutOf(board, lines.length, legend);
+  const told = lines.map((line, i) => text(line, { class: "ew-ink", x: 24, y: layout.captions + i * LINE_HEIGHT, "font-size": 12 }));
   const discs = board.agents.map(({ start }, agent) => discAt(agent, centre(layout, start)));
-  const layers = [...ground(board, layout), goals(board, layout), ...discs, ...(legend ? [legendRow(layout)] : [])];
+  const layers = [...ground(board, layout), goals(board, layout), ...discs, ...told, ...(legend ? [legendRow(layout)] : [])];
   return picture(layout, layers, describeBoard(board), options);
 }
 

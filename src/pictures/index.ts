@@ -1,6 +1,6 @@
 export { animatedSvg } from "./animated-svg.js";
 export { boardSvg, type PictureOptions } from "./board-svg.js";
-export { type PlanPictureOptions, planSvg } from "./plan-svg.js";
+export { planSvg } from "./plan-svg.js";
 export * from "./read-answer.js";
 export { type Broken, brokenSentence, type DrawnPlan, type Replay, replay } from "./replay.js";
 export { THEMES, type Theme } from "./theme.js";

@@ -1,8 +1,8 @@
 /** The parts of an animation that one moment shows, and a single moment as a picture: the frames of a GIF are made of it. */
 import type { Board } from "../environments/mapf-frozenlake/instance.js";
-import { centre, discAt, goals, ground, type Layout, layoutOf, legendRow, picture, starts } from "./board-svg.js";
+import { centre, discAt, goals, ground, type Layout, layoutOf, legendRow, type PictureOptions, picture, starts } from "./board-svg.js";
 import { captionLines, captions, signs, washes } from "./highlight.js";
-import { describePlan, type PlanPictureOptions } from "./plan-svg.js";
+import { describePlan } from "./plan-svg.js";
 import type { Broken, Replay } from "./replay.js";
 
 /** Lines that are kept free for what a step may break. */
@@ -12,12 +12,12 @@ export interface Stage {
   readonly board: Board;
   readonly played: Replay;
   readonly layout: Layout;
-  readonly options: PlanPictureOptions;
+  readonly options: PictureOptions;
   /** Lines kept for captions below the line that tells the step. */
   readonly lines: number;
 }
 
-export function stageOf(board: Board, played: Replay, options: PlanPictureOptions): Stage {
+export function stageOf(board: Board, played: Replay, options: PictureOptions): Stage {
   const perStep = new Map<number, number>();
   for (const { step } of played.broken) perStep.set(step, (perStep.get(step) ?? 0) + 1);
   const lines = Math.min(MOST_LINES, Math.max(0, ...perStep.values()));

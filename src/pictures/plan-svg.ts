@@ -21,14 +21,9 @@ import { captionLines, captions, signs, washes } from "./highlight.js";
 import { brokenSentence, type DrawnPlan, type Replay, replay, same } from "./replay.js";
 import { element, round } from "./svg-text.js";
 
-export interface PlanPictureOptions extends PictureOptions {
-  /** A line above the captions, e.g. what kind of plan this is. */
-  caption?: string;
-}
-
 const MOST_LINES = 8;
 
-export function planSvg(board: Board, plan: DrawnPlan, options: PlanPictureOptions = {}): string {
+export function planSvg(board: Board, plan: DrawnPlan, options: PictureOptions = {}): string {
   const played = replay(board, plan);
   const told = captionLines(played.broken, MOST_LINES, true);
   const headline = options.caption ?? planHeadline(played);

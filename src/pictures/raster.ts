@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Resvg } from "@resvg/resvg-js";
 import type { Board } from "../environments/mapf-frozenlake/instance.js";
+import type { PictureOptions } from "./board-svg.js";
 import { momentSvg, type Stage, stageOf } from "./moment-svg.js";
-import type { PlanPictureOptions } from "./plan-svg.js";
 import { type DrawnPlan, replay } from "./replay.js";
 import { element } from "./svg-text.js";
 import { MOVE, timelineOf } from "./timeline.js";
@@ -64,7 +64,7 @@ interface Frame {
 }
 
 /** A plan as a GIF that loops, with the times of the animated SVG. A GIF has one background for everybody: `auto` is light. */
-export function animatedGif(board: Board, plan: DrawnPlan, options: PlanPictureOptions = {}): Uint8Array {
+export function animatedGif(board: Board, plan: DrawnPlan, options: PictureOptions = {}): Uint8Array {
   const played = replay(board, plan);
   const stage = stageOf(board, played, { ...options, theme: options.theme === "dark" ? "dark" : "light" });
   const frames = timelineOf(played).moments.flatMap(({ step, moved, end }): Frame[] => [

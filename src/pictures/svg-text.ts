@@ -30,3 +30,15 @@ export function text(content: string, attributes: Attributes): string {
 export function round(value: number): string {
   return String(Math.round(value * 100) / 100 + 0);
 }
+
+/** Lines of at most `width` characters, broken between words where there is a blank. */
+export function wrapped(content: string, width: number): string[] {
+  const lines: string[] = [];
+  for (let rest = content; rest !== ""; ) {
+    const blank = rest.length <= width ? rest.length : rest.lastIndexOf(" ", width);
+    const end = blank > 0 ? blank : width;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return lines;
+}

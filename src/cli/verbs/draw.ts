@@ -52,7 +52,7 @@ export default defineVerb({
     const theme = values.theme as Theme;
     const name = board.id ?? values.source;
     const drawn = await planOf(board, values);
-    const title = drawn.plan === undefined ? name : `${name}: ${drawn.caption}`;
+    const title = drawn.caption === undefined ? name : `${name}: ${drawn.caption}`;
     if (drawn.plan === undefined && (values.animate || kind === ".gif")) {
       throw mistake(drawn.caption ?? "a board alone does not move", values.out, "a plan to animate, or a still picture");
     }
