@@ -17,11 +17,12 @@ import {
 } from "../../environments/mapf-frozenlake/index.js";
 import { accuracyTerm } from "../../rewards/index.js";
 import type { FoundBoard } from "./boards.js";
-import { firstPrompt, nextPrompt, readMoves, stepsAllowed } from "./joint-moves.js";
+import { firstPrompt, nextPrompt, readMoves, stepsAllowed, type Unreadable } from "./joint-moves.js";
 import type { Action, EpisodeState, Observation, ResetOptions, StepResult } from "./schema.js";
 
 /** Least reward of a valid plan, however costly: the default of the loop's reward. */
 const V_MIN = 0.1;
+const CUT_OFF: Unreadable = { code: "truncated", reason: "the reply was cut off by the length limit" };
 
 export class Episode {
   private readonly plan: Move[][];
@@ -94,9 +95,9 @@ export class Episode {
   private move({ moves: given, message, finish_reason }: Action): void {
     const { instance } = this.board;
     const k = instance.agents.length;
-    const read = given ?? (finish_reason === "length" ? { reason: "the reply was cut off by the length limit" } : readMoves(message!, k));
+    const read = given ?? (finish_reason === "length" ? CUT_OFF : readMoves(message!, k));
     if (!Array.isArray(read)) {
-      this.verdict = this.unreadable(finish_reason === "length" ? "truncated" : "parse-error", read.reason);
+      this.verdict = this.unreadable(read);
       return;
     }
     if (read.length !== k) {
@@ -118,7 +119,7 @@ export class Episode {
     return lake.verify(instance, renderPlan(instance, this.plan, "chat"), "stop", "chat");
   }
 
-  private unreadable(code: "parse-error" | "truncated", reason: string): Verdict {
+  private unreadable({ code, reason }: Unreadable): Verdict {
     const { id, optimum } = this.board.instance;
     const optima = { sum_of_costs: optimum.sum_of_costs, makespan: optimum.makespan };
     const optimal = { sum_of_costs: false, makespan: false };

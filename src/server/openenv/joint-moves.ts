@@ -30,17 +30,24 @@ function howToReply({ agents }: Instance): string {
     : `Reply with the next joint move alone: one of ${ACTIONS.join(", ")} for each agent, in order, separated by commas, e.g. ${example}`;
 }
 
+export interface Unreadable {
+  code: "parse-error" | "truncated";
+  reason: string;
+}
+
 /** The joint move of a reply, or why it holds none. Linear in its length. */
-export function readMoves(text: string, agents: number): Action[] | { reason: string } {
+export function readMoves(text: string, agents: number): Action[] | Unreadable {
   const thought = text.lastIndexOf("</think>");
-  if (text.lastIndexOf("<think>") > thought) return { reason: "the thinking was never closed" };
+  if (text.lastIndexOf("<think>") > thought) return { code: "truncated", reason: "the thinking was never closed" };
   const lines = text.slice(thought < 0 ? 0 : thought + 8).split("\n");
   const line = lines.findLast((candidate) => candidate.trim() !== "")?.trim() ?? "";
   const words = line.length > 200 ? [] : line.split(/[\s,]+/).filter((word) => word !== "");
   const moves = words.map((word) => word.toUpperCase());
   const unknown = moves.findIndex((move) => !(ACTIONS as readonly string[]).includes(move));
-  if (unknown >= 0) return { reason: `unknown word ${JSON.stringify(words[unknown]!.slice(0, 24))} where a move was expected` };
-  if (moves.length !== agents) return { reason: `the last line names ${moves.length} moves; there are ${agents} agents` };
+  if (unknown >= 0)
+    return { code: "parse-error", reason: `unknown word ${JSON.stringify(words[unknown]!.slice(0, 24))} where a move was expected` };
+  if (moves.length !== agents)
+    return { code: "parse-error", reason: `the last line names ${moves.length} moves; there are ${agents} agents` };
   return moves as Action[];
 }
 

@@ -178,7 +178,8 @@ describe("an episode by joint moves", { timeout: 60_000 }, () => {
     expect(await outcome({ moves: ["DOWN", "RIGHT"] })).toEqual([null, null, false]);
     expect(await outcome({ message: "Move both of them." })).toEqual(["parse-error", 0, true]);
     expect(await outcome({ message: "DOWN" })).toEqual(["parse-error", 0, true]);
-    expect(await outcome({ message: "<think>DOWN, WAIT" })).toEqual(["parse-error", 0, true]);
+    expect(await outcome({ message: "<think>DOWN, WAIT" })).toEqual(["truncated", 0, true]);
+    expect(await outcome({ message: "DOWN, WAIT", finish_reason: "length" })).toEqual(["truncated", 0, true]);
     await client.reset({ instance: own, form: "moves", max_steps: 2 });
     expect((await client.step({ moves: ["WAIT", "WAIT"] })).data.done).toBe(false);
     expect((await client.step({ moves: ["WAIT", "WAIT"] })).data).toMatchObject({
