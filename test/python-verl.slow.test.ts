@@ -3,7 +3,7 @@
  * ENVWRIGHT_RAY_PYTHON (docs/scale-out.md tells how they are made); without them the tests are skipped and say so.
  */
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -94,20 +94,38 @@ describe.skipIf(rayPython === undefined)(
   "a Ray head node (skipped unless ENVWRIGHT_RAY_PYTHON names a Python that has ray[default])",
   () => {
     let jobs: RayJobs;
+    let head = "the head node did not come up";
+    let stopping = false;
     let stop = async (): Promise<void> => {};
 
     beforeAll(async () => {
       const [port, dashboard] = [await freePort(), await freePort()];
       const ray = join(dirname(rayPython!), "ray");
       const temp = mkdtempSync("/tmp/ray-");
-      const args = ["start", "--head", "--block", `--port=${port}`, "--dashboard-host=127.0.0.1", `--dashboard-port=${dashboard}`];
+      const args = [
+        "start",
+        "--head",
+        "--block",
+        `--port=${port}`,
+        "--node-ip-address=127.0.0.1",
+        "--dashboard-host=127.0.0.1",
+        `--dashboard-port=${dashboard}`,
+      ];
       const node = spawn(ray, [...args, "--num-cpus=2", "--disable-usage-stats", `--temp-dir=${temp}`], {
         detached: true,
-        stdio: "ignore",
-        env: { ...process.env, RAY_JOB_ALLOW_DRIVER_ON_WORKER_NODES: "0" },
+        stdio: ["ignore", openSync(join(work, "head.log"), "w"), openSync(join(work, "head.err"), "w")],
+        // A busy machine starts the agent late, and a head node without it gives up.
+        env: { ...process.env, RAY_agent_register_timeout_ms: "300000" },
       });
-      const ended = new Promise((resolve) => node.once("exit", resolve));
+      const ended = new Promise<void>((resolve) =>
+        node.once("exit", (code, signal) => {
+          head = `the head node ended with ${code ?? signal}: ${readFileSync(join(work, "head.err"), "utf8").slice(-3000)}`;
+          if (!stopping) console.error(head);
+          resolve();
+        }),
+      );
       stop = async () => {
+        stopping = true;
         process.kill(-node.pid!, "SIGTERM");
         await Promise.race([ended, sleep(20_000)]);
         try {
@@ -121,7 +139,7 @@ describe.skipIf(rayPython === undefined)(
           .then((r) => r.ok)
           .catch(() => false);
         if (up) break;
-        if (tries > 300) throw new Error("the head node did not come up");
+        if (tries > 300) throw new Error(head);
         await sleep(500);
       }
       jobs = new RayJobs(address, { every: 300 });

@@ -45,7 +45,9 @@ export function openTrainer<I extends InstanceBase>(parts: TrainerParts<I>): Tra
       return new EngineTrainer(
         new VerlAdapter<I>(options, recipe.family),
         rewardOpener(recipe, objective),
-        options.ray === undefined ? processRunner("verl") : rayRunner(new RayJobs(options.ray, { boundary: "verl" })),
+        options.ray === undefined
+          ? processRunner("verl")
+          : rayRunner(new RayJobs(options.ray, { boundary: "verl", token: process.env.RAY_AUTH_TOKEN })),
       );
   }
 }

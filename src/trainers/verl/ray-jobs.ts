@@ -2,6 +2,7 @@
  * Ray's job server by its REST API: submit, follow state and log, stop. A job that failed is submitted again by whoever asked, under a new
  * id. Calls have a time limit and are repeated while the server cannot be reached, within a budget. No Ray library is needed here.
  */
+import { randomUUID } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -27,13 +28,16 @@ export interface RayJobsOptions {
   attempts?: number;
   /** Milliseconds between two looks at a job. */
   every?: number;
+  /** Of a cluster with token authentication. */
+  token?: string | undefined;
   /** To whom a failure is attributed. */
   boundary?: string;
 }
 
 export class RayJobs {
   private readonly base: string;
-  private readonly options: Required<RayJobsOptions>;
+  private readonly options: Required<Omit<RayJobsOptions, "token">>;
+  private readonly headers: Record<string, string>;
 
   /** @param address of the job server, e.g. http://head:8265. @throws {InputError} for another kind of address. */
   constructor(address: string, options: RayJobsOptions = {}) {
@@ -45,15 +49,22 @@ export class RayJobs {
         remedy: "trainer.ray names the dashboard's address of the head node, not ray://",
       });
     }
+    const { token, ...rest } = options;
+    this.headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     this.base = `${address.replace(/\/+$/, "")}/api/jobs/`;
-    this.options = { timeout: 30_000, attempts: 6, every: 2000, boundary: "ray", ...options };
+    this.options = { timeout: 30_000, attempts: 6, every: 2000, boundary: "ray", ...rest };
   }
 
-  /** Returns the submission id. */
+  /** Returns the submission id. It is chosen here, so that a submission whose answer was lost can be repeated: Ray takes each id once. */
   async submit(request: RayJobRequest): Promise<string> {
-    // Not repeated: a submission whose answer was lost may have been taken.
-    const answer = await this.call("POST", "", request, 1);
-    return z.object({ submission_id: z.string() }).parse(answer).submission_id;
+    const id = request.submission_id ?? `envwright-${randomUUID()}`;
+    try {
+      await this.call("POST", "", { ...request, submission_id: id });
+    } catch (error) {
+      const taken = request.submission_id === undefined && (error as Error).message.includes("already exists");
+      if (!taken) throw error;
+    }
+    return id;
   }
 
   async job(id: string): Promise<RayJob> {
@@ -91,14 +102,16 @@ export class RayJobs {
     }
   }
 
-  private async call(method: "GET" | "POST", path: string, body?: unknown, attempts = this.options.attempts): Promise<unknown> {
+  private async call(method: "GET" | "POST", path: string, body?: unknown): Promise<unknown> {
+    const { attempts } = this.options;
     let failure = "";
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt > 0) await sleep(Math.min(8000, 250 * 2 ** attempt));
       try {
-        const { status, text } = await requestOnce(method, this.base + path, body, this.options.timeout);
+        const { status, text } = await requestOnce(method, this.base + path, this.headers, body, this.options.timeout);
         if (status >= 200 && status < 300) return JSON.parse(text);
-        failure = `status ${status}: ${text.slice(0, 500)}`;
+        // A traceback says what it is about at its end.
+        failure = `status ${status}: ${text.length > 700 ? `${text.slice(0, 200)} … ${text.slice(-500)}` : text}`;
         if (status < 500) break;
       } catch (error) {
         failure = (error as Error).message;
@@ -115,10 +128,16 @@ export class RayJobs {
 }
 
 /** By node:http: fetch marks its requests as a browser's (`sec-fetch-mode`), and Ray refuses those that change anything. */
-function requestOnce(method: string, url: string, body: unknown, timeout: number): Promise<{ status: number; text: string }> {
+function requestOnce(
+  method: string,
+  url: string,
+  given: Record<string, string>,
+  body: unknown,
+  timeout: number,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const send = url.startsWith("https:") ? httpsRequest : httpRequest;
-    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    const headers = body === undefined ? given : { ...given, "content-type": "application/json" };
     const request = send(url, { method, headers, agent: false, signal: AbortSignal.timeout(timeout) }, (response) => {
       const parts: Buffer[] = [];
       response.on("data", (part: Buffer) => parts.push(part));
