@@ -31,5 +31,5 @@ const PALETTE = ["--c-grey", "--c-sand", "--c-pink", "--c-blue", "--c-red", "--c
 export function codeColour(family: FamilyFacts, code: string): string {
   if (code === "valid") return "var(--valid)";
   const at = family.failureCodes.findIndex((c) => c.code === code);
-  return `var(${PALETTE[(at < 0 ? 0 : at) % PALETTE.length]})`;
+  return `var(${PALETTE[Math.max(0, at) % PALETTE.length]})`;
 }

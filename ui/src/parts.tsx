@@ -87,10 +87,8 @@ export function DataTable({ head, rows, label }: { head: string[]; rows: (Compon
         </thead>
         <tbody>
           {rows.map((row, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no name of their own
             <tr key={i}>
               {row.map((cell, j) =>
-                // biome-ignore lint/suspicious/noArrayIndexKey: columns are fixed
                 j === 0 ? (
                   <th key={j} scope="row">
                     {cell}

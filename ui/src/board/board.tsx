@@ -40,7 +40,6 @@ export function BoardPicture({
     >
       <rect class="ice" x={-2} y={-2} width={side + 4} height={side + 4} rx="10" />
       {Array.from({ length: size * size }, (_, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its number
         <rect key={i} class="cell" x={(i % size) * U + 1.5} y={Math.floor(i / size) * U + 1.5} width={U - 3} height={U - 3} rx="6" />
       ))}
       {holes.map((h) => (
@@ -50,7 +49,6 @@ export function BoardPicture({
         </g>
       ))}
       {broken.map((b, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: several rules may break on one cell
         <g key={i} class="alarm">
           <rect x={b.cell[1] * U + 1.5} y={b.cell[0] * U + 1.5} width={U - 3} height={U - 3} rx="6" />
           {b.other === null || b.rule === "illegal-move" ? null : (

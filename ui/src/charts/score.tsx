@@ -56,6 +56,7 @@ export function Score({ run, steps, now }: { run: RunDetail; steps: readonly Ste
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section ref={ref} class="score" tabIndex={0} aria-label="The run, stage by stage">
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand for a picture */}
       <svg
         width={full}
         height={height}
@@ -179,7 +180,6 @@ function BySize({ frame, top }: { frame: Frame; top: number }) {
           {cells.map((v, c) => {
             const cell = v?.by_size[stratum];
             return cell === undefined ? null : (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a checkpoint is its number
               <Heat
                 key={c}
                 x={at(c) - w / 2}
@@ -319,7 +319,6 @@ function Failures({ frame, top, height }: { frame: Frame; top: number; height: n
           const mid = (x0 + x1) / 2;
           const [b0, b1] = next?.[code] ?? [0, 0];
           return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a checkpoint is its number
             <g key={`${code}${c}`} style={{ fill: codeColour(run.family, code) }}>
               <title>{`${name(c)}: ${code} ${percent(share(c, code))}`}</title>
               {next === undefined ? null : (

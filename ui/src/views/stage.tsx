@@ -245,7 +245,6 @@ function Texts({ data }: { data: StageDetail }) {
             <p class="muted">No answer yet.</p>
           ) : (
             proposal.attempts.map((a, i) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: attempts have an order and no name
               <div key={i} class="attempt">
                 {proposal.attempts.length > 1 ? <h4>Attempt {i + 1}</h4> : null}
                 {a.error === undefined ? null : <p class="refusal">Refused: {a.error}</p>}
@@ -271,7 +270,6 @@ export function ModelText({ text, label }: { text: string; label: string }) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section class="model-text" tabIndex={0} aria-label={label}>
       {pieces.map((piece, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: pieces of a text
         <span key={i} class={pieces.length > 1 ? "piece" : ""}>
           {piece}
         </span>
