@@ -6,7 +6,7 @@
 import type { Board } from "../environments/mapf-frozenlake/instance.js";
 import { discAt, goals, ground, legendRow, type PictureOptions, picture, starts } from "./board-svg.js";
 import { signs, washes } from "./highlight.js";
-import { brokenAt, type Stage, stageOf, standing, stepCaptions } from "./moment-svg.js";
+import { brokenAt, brokenLines, type Stage, stageOf, standing, stepLine } from "./moment-svg.js";
 import { describePlan } from "./plan-svg.js";
 import { type DrawnPlan, replay } from "./replay.js";
 import { element, round } from "./svg-text.js";
@@ -32,13 +32,14 @@ export function animatedSvg(board: Board, plan: DrawnPlan, options: PictureOptio
   for (const { step, begin, moved, end } of timeline.moments) {
     const words = `${name}-s${step}`;
     style.push(windowFrames(words, begin, end, timeline), `.${words}{opacity:0;animation:${words} ${run} step-end}`);
-    shown.push(element("g", { class: words }, stepCaptions(stage, step)));
+    shown.push(element("g", { class: words }, stepLine(stage, step)));
     const broken = brokenAt(stage, step);
     if (broken.length === 0) continue;
     const alarm = `${name}-b${step}`;
-    style.push(windowFrames(alarm, moved, end, timeline), `.${alarm}{opacity:0;animation:${alarm} ${run} step-end}`);
+    style.push(windowFrames(alarm, moved, end, timeline), `.${alarm},.${alarm}w{opacity:0;animation:${alarm} ${run} step-end}`);
     under.push(element("g", { class: `${alarm} ew-alarm` }, washes(broken, stage.layout)));
     shown.push(element("g", { class: `${alarm} ew-alarm` }, signs(broken, stage.layout)));
+    shown.push(element("g", { class: `${alarm}w` }, brokenLines(stage, step)));
   }
   style.push(stillStyle(name, stage, timeline));
 
@@ -89,9 +90,11 @@ function stillStyle(name: string, stage: Stage, timeline: Timeline): string {
     const [x, y] = standing(stage, last, agent);
     return `.${name}-a${agent}{animation:none;transform:translate(${round(x)}px,${round(y)}px)}`;
   });
+  // Lines of several steps would lie on each other: the last step's alone are told.
   const windows = timeline.moments.flatMap(({ step }) => [
     `.${name}-s${step}{animation:none;opacity:${step === last ? 1 : 0}}`,
     `.${name}-b${step}{animation:none;opacity:1}`,
+    `.${name}-b${step}w{animation:none;opacity:${step === last ? 1 : 0}}`,
   ]);
   return `@media (prefers-reduced-motion: reduce) {\n${[...rules, ...windows].join("\n")}\n}`;
 }

@@ -28,14 +28,17 @@ export function brokenAt(stage: Stage, step: number): Broken[] {
   return stage.played.broken.filter((b) => b.step === step);
 }
 
-/** What says which step it is, with what it breaks. */
-export function stepCaptions(stage: Stage, step: number): string {
+/** Which step it is. */
+export function stepLine(stage: Stage, step: number): string {
   const steps = stage.played.positions.length - 1;
-  const headline = `${step === 0 ? "start" : `step ${step} of ${steps}`}${stage.options.caption === undefined ? "" : ` · ${stage.options.caption}`}`;
-  return (
-    captions([headline], stage.layout, 0, false) +
-    captions(captionLines(brokenAt(stage, step), Math.max(1, stage.lines), false), stage.layout, 1, true)
-  );
+  const { caption } = stage.options;
+  const line = `${step === 0 ? "start" : `step ${step} of ${steps}`}${caption === undefined ? "" : ` · ${caption}`}`;
+  return captions([line], stage.layout, 0, false);
+}
+
+/** What the step breaks. */
+export function brokenLines(stage: Stage, step: number): string {
+  return captions(captionLines(brokenAt(stage, step), Math.max(1, stage.lines), false), stage.layout, 1, true);
 }
 
 /** Where an agent is drawn: several on one cell stand side by side, so that each is seen. */
@@ -68,17 +71,13 @@ export function momentSvg(stage: Stage, step: number, share: number): string {
       starts(board, layout),
       ...discs,
       signs(broken, layout),
-      share >= 1 ? stepCaptions(stage, step) : captions([moving(stage, step)], layout, 0, false),
+      stepLine(stage, step),
+      share >= 1 ? brokenLines(stage, step) : "",
       ...((options.legend ?? true) ? [legendRow(layout, true)] : []),
     ],
     describePlan(board, played),
     options,
   );
-}
-
-function moving(stage: Stage, step: number): string {
-  const steps = stage.played.positions.length - 1;
-  return `step ${step} of ${steps}${stage.options.caption === undefined ? "" : ` · ${stage.options.caption}`}`;
 }
 
 /** Slow, fast, slow: as CSS's ease-in-out looks. */
