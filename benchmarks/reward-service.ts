@@ -41,11 +41,14 @@ const until = performance.now() + 1000;
 await load(until);
 const seconds = Number(values.seconds);
 const started = performance.now();
+const before = process.cpuUsage();
 const batches = await load(started + seconds * 1000);
+const { user, system } = process.cpuUsage(before);
 const elapsed = (performance.now() - started) / 1000;
 await service.close();
 console.log(
-  `${Math.round((batches * BATCH) / elapsed).toLocaleString("en")} verdicts/s: ${batches} batches of ${BATCH} in ${elapsed.toFixed(1)} s, ` +
+  `${Math.round((batches * BATCH) / elapsed).toLocaleString("en")} verdicts/s, ` +
+    `${Math.round((batches * BATCH) / ((user + system) / 1e6)).toLocaleString("en")} per CPU-second of service and client together: ${batches} batches of ${BATCH} in ${elapsed.toFixed(1)} s, ` +
     `${values.threads} threads, ${values.connections} connections, ${Math.round(bodies[0]!.length / 1024)} KiB a batch` +
     `${values.fresh ? ", every board new" : ", eight answers a board"}`,
 );
