@@ -3,6 +3,7 @@
  * The key is set in one header here and is known nowhere else; a response that quotes it is cleaned before anybody reads it. Attempts
  * and bodies are bounded in time and size.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { JSONValue } from "ai";
 import { shorten } from "../../core/index.js";
 import { type ChatResponse, chatResponseSchema } from "./answer.js";
@@ -47,25 +48,27 @@ export type AttemptOutcome =
 const PASSING = new Set([408, 409, 425, 429]);
 const SHOWN = 300;
 
-/** Loaded with the first request: whoever asks no endpoint does not wait for the SDK. */
-const loadSdk = async () => {
-  const [{ generateText }, { createOpenAICompatible }] = await Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
-  return { generateText, createOpenAICompatible };
-};
-let sdk: ReturnType<typeof loadSdk> | undefined;
+interface Exchange {
+  response?: { status: number; headers: Headers; body: string };
+  /** Why there is no response. */
+  problem?: string;
+}
 
 export class Transport {
   private readonly keyPattern: RegExp | undefined;
+  /** Of the attempt that a fetch belongs to: the model is shared by all that are under way. */
+  private readonly exchanges = new AsyncLocalStorage<Exchange>();
+  private client: ReturnType<Transport["openClient"]> | undefined;
 
   constructor(private readonly options: TransportOptions) {
     this.keyPattern = options.key === undefined ? undefined : spellingsOf(options.key);
   }
 
   async attempt(call: ChatCall, signal: AbortSignal | undefined): Promise<AttemptOutcome> {
-    const { name, baseUrl, model, key, timeout } = this.options;
-    sdk ??= loadSdk();
-    const { generateText, createOpenAICompatible } = await sdk;
-    const exchange: { response?: { status: number; headers: Headers; body: string }; problem?: string } = {};
+    const { name, timeout } = this.options;
+    this.client ??= this.openClient();
+    const { generateText, chatModel } = await this.client;
+    const exchange: Exchange = {};
     const attempt = new AbortController();
     const onAbort = () => attempt.abort();
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -74,27 +77,17 @@ export class Transport {
       isLate = true;
       attempt.abort();
     }, timeout);
-    const provider = createOpenAICompatible({
-      name,
-      baseURL: baseUrl,
-      ...(key === undefined ? {} : { apiKey: key }),
-      fetch: async (url, init) => {
-        const response = await this.options.fetch(url, init);
-        const body = this.redact(await boundedText(response, this.options.maxResponse));
-        exchange.response = { status: response.status, headers: response.headers, body };
-        return new Response(body, { status: response.status, headers: { "content-type": "application/json" } });
-      },
-    });
     try {
       if (signal?.aborted) return { kind: "interrupted" };
-      await generateText({
-        model: provider.chatModel(model),
+      const text = {
+        model: chatModel,
         ...(call.system === undefined ? {} : { system: call.system }),
         prompt: call.prompt,
         maxRetries: 0,
         abortSignal: attempt.signal,
         providerOptions: { [name]: call.body },
-      });
+      };
+      await this.exchanges.run(exchange, () => generateText(text));
     } catch (error) {
       // What the provider makes of a response is told below from the response itself; here only that there was none.
       if (exchange.response === undefined) exchange.problem = this.redact(reasonOf(error));
@@ -106,6 +99,25 @@ export class Transport {
     if (signal?.aborted) return { kind: "interrupted" };
     if (isLate) return { kind: "failed", message: `no answer within ${timeout / 1000} s`, isRetryable: true };
     return { kind: "failed", message: exchange.problem ?? "no response", isRetryable: true };
+  }
+
+  /** With the first request: whoever asks no endpoint does not wait for the SDK. One model for all requests: to make one costs a millisecond. */
+  private async openClient() {
+    const [{ generateText }, { createOpenAICompatible }] = await Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
+    const { name, baseUrl, model, key, maxResponse } = this.options;
+    const provider = createOpenAICompatible({
+      name,
+      baseURL: baseUrl,
+      ...(key === undefined ? {} : { apiKey: key }),
+      fetch: async (url, init) => {
+        const response = await this.options.fetch(url, init);
+        const body = this.redact(await boundedText(response, maxResponse));
+        const exchange = this.exchanges.getStore();
+        if (exchange !== undefined) exchange.response = { status: response.status, headers: response.headers, body };
+        return new Response(body, { status: response.status, headers: { "content-type": "application/json" } });
+      },
+    });
+    return { generateText, chatModel: provider.chatModel(model) };
   }
 
   private read({ status, headers, body }: { status: number; headers: Headers; body: string }): AttemptOutcome {
