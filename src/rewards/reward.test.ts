@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { rewardOptionsSchema, type Verdict } from "../core/index.js";
+import { InputError, rewardOptionsSchema, type Verdict } from "../core/index.js";
 import { groupAdvantages } from "./advantage.js";
 import { accuracyTerm, accuracyWeight, lengthTerm, rewardOf } from "./reward.js";
 
@@ -33,6 +33,15 @@ describe("the reward", () => {
   it("does not divide by an optimum of zero", () => {
     expect(accuracyTerm(verdict("valid", 0, 0), "makespan", 0.1)).toBe(1);
     expect(accuracyTerm(verdict("valid", 2, 0), "makespan", 0.1)).toBe(0.1);
+  });
+
+  it("refuses a plan that beats the recorded optimum, of whichever objective, and a broken plan never", () => {
+    expect(() => accuracyTerm(verdict("valid", 7), "makespan", 0.1)).toThrow(InputError);
+    expect(() => rewardOf(verdict("valid", 7), 20, "makespan", 1, options)).toThrow(/makespan 7, below the recorded optimum 8/);
+    const other = { ...verdict("valid", 8), costs: { makespan: 8, sum_of_costs: 9 }, optima: { makespan: 8, sum_of_costs: 10 } };
+    expect(() => accuracyTerm(other, "makespan", 0.1)).toThrow(/sum_of_costs 9/);
+    expect(accuracyTerm({ ...other, optima: { makespan: 8, sum_of_costs: 9 } }, "makespan", 0.1)).toBe(1);
+    expect(accuracyTerm(verdict("hole", 7), "makespan", 0.1)).toBe(0);
   });
 
   it("falls from 1 to 0 between length_min and length_max", () => {

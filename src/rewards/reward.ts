@@ -9,16 +9,27 @@
  *
  * The paper's summaries give the terms and the direction of the weights; the formulas are this project's.
  */
-import type { Reward, RewardOptions, Verdict } from "../core/index.js";
+import { InputError, type Reward, type RewardOptions, type Verdict } from "../core/index.js";
 
 /** Codes of completions that hold no plan at all: no format credit under the `parsed` gate. */
 const UNPARSED = new Set(["parse-error", "truncated"]);
 
+/** @throws {InputError} when a valid plan beats an optimum: the instance's record is wrong, and no score under it means anything. */
 export function accuracyTerm(verdict: Verdict, objective: string, vMin: number): number {
   if (!verdict.ok) return 0;
   const cost = verdict.costs?.[objective];
   const optimum = verdict.optima[objective];
   if (cost === undefined || optimum === undefined) throw new RangeError(`the verdict carries no cost under objective "${objective}"`);
+  for (const [name, reached] of Object.entries(verdict.costs ?? {})) {
+    const recorded = verdict.optima[name];
+    if (recorded === undefined || reached >= recorded) continue;
+    throw new InputError({
+      message: `instance ${verdict.instance}: a valid plan has ${name} ${reached}, below the recorded optimum ${recorded}`,
+      value: recorded,
+      expected: `an optimum of at most ${reached}`,
+      remedy: "leave the optimum out of the instance; it is computed",
+    });
+  }
   if (optimum === 0) return cost === 0 ? 1 : vMin;
   return Math.max(vMin, 1 - (cost - optimum) / optimum);
 }

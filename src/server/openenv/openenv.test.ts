@@ -378,6 +378,18 @@ describe("sessions", () => {
   });
 });
 
+test("a client's board whose recorded optimum is beaten earns an error and no reward", async () => {
+  const optimum = { ...board.optimum, makespan: board.optimum.makespan + 5 };
+  const client = await Client.open(url);
+  await client.reset({ instance: { ...board, optimum } });
+  const reply = await client.step({ message: gold });
+  expect(reply).toMatchObject({ type: "error", data: { code: "VALIDATION_ERROR" } });
+  expect(reply.data.message).toContain(`below the recorded optimum ${optimum.makespan}`);
+  await client.reset({ instance: board });
+  expect((await client.step({ message: gold })).data.reward).toBe(1);
+  await client.end();
+});
+
 describe("over HTTP", () => {
   const post = async (path: string, body: unknown) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);

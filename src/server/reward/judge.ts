@@ -94,7 +94,14 @@ export class Judge {
       }
       const verdict = family.verify(instance, completion, finish_reason, rendering);
       const tokens = item.data.tokens ?? estimatedTokens(completion, rendering);
-      const reward = rewardOf(verdict, tokens, objective, weight, options);
+      let reward: Reward;
+      try {
+        reward = rewardOf(verdict, tokens, objective, weight, options);
+      } catch (error) {
+        // A plan that beats the recorded optimum shows the record to be wrong.
+        if (!(error instanceof InputError)) throw error;
+        return failed(id, index, "invalid-instance", error.message);
+      }
       scored.push({ instance: instance.id, completion, tokens, finishReason: finish_reason, verdict, reward });
       return resultOf(id, index, verdict, reward, tokens, objective);
     });

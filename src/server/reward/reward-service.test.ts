@@ -87,6 +87,24 @@ describe("scores", () => {
     for (const result of results) expect(Object.keys(result).sort()).toEqual(keys);
   });
 
+  test("a plan that beats the recorded optimum is an error of its item, whose record is wrong, and never a score above 1", async () => {
+    const [instance] = instances as [Instance];
+    const optimum = { ...instance.optimum, makespan: instance.optimum.makespan + 5 };
+    const wrong = { ...instance, optimum };
+    const items = [
+      { id: 1, instance: wrong, completion: gold(instance) },
+      { id: 2, instance: wrong, completion: "no plan" },
+      { id: 3, instance, completion: gold(instance), tokens: 1 },
+    ];
+    const results = await ask({ items });
+    expect(results.map((r) => [r.score, r.error?.code ?? r.code])).toEqual([
+      [null, "invalid-instance"],
+      [expect.any(Number), "parse-error"],
+      [1, "valid"],
+    ]);
+    expect(results[0]!.error!.message).toContain(`below the recorded optimum ${optimum.makespan}`);
+  });
+
   test("the weight moves once per training step, as the loop's does, however the step is cut into batches", async () => {
     const seen: ScoredItem[] = [];
     const stepped = await serveReward({ ...options, stepSize: 8, emaValid: 0.5, onScored: (items) => seen.push(...items) });
