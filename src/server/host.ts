@@ -1,15 +1,17 @@
 /**
  * One HTTP server for whatever is served: it owns the socket, the bearer token, the size of bodies, /health and the end. What is served is
  * a `ServedPart`: routes, and for WebSockets an upgrade. Loopback unless told otherwise. It never logs a header or a body.
+ * Without a token, pages of other sites are refused: by Origin, and on loopback by Host as well. Bound to the network, any name is its own.
  */
 import { timingSafeEqual } from "node:crypto";
-import type { IncomingMessage, Server } from "node:http";
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { BoundaryError, InputError } from "../core/index.js";
+import { isForeignOrigin, isLoopback, isOwnHost } from "./own-host.js";
 
 export interface ServedPart {
   /** How /health names it. */
@@ -39,6 +41,8 @@ export interface HostOptions {
   grace?: number;
   /** How long a client may take to send the headers and the whole of a request, in milliseconds; then 408. */
   timeouts?: { headers: number; request: number };
+  /** Told the message of an error that a client gets as a bare 500. */
+  note?: (text: string) => void;
 }
 
 export interface Host {
@@ -55,6 +59,14 @@ const DEFAULT_TIMEOUTS = { headers: 15_000, request: 60_000 };
 export async function startHost(options: HostOptions): Promise<Host> {
   const { parts, token } = options;
   const app = new Hono();
+  app.use(async (c, next) => {
+    const problem = refusal(
+      { host: c.req.header("host"), origin: c.req.header("origin"), reads: /^(GET|HEAD)$/.test(c.req.method) },
+      options,
+    );
+    if (problem === undefined) return next();
+    return c.json({ error: { message: problem.message, type: "invalid_request_error" } }, problem.status);
+  });
   app.get("/health", (c) => c.json({ status: "healthy", serving: parts.map((part) => part.name) }));
   app.use(async (c, next) => {
     if (!isAllowed(c.req.header("authorization"), token)) {
@@ -71,13 +83,19 @@ export async function startHost(options: HostOptions): Promise<Host> {
   );
   for (const part of parts) app.route("/", part.routes);
   app.notFound((c) => c.json({ error: { message: `there is no ${c.req.method} ${c.req.path}`, type: "invalid_request_error" } }, 404));
-  app.onError((_error, c) => c.json({ error: { message: "the server failed", type: "server_error" } }, 500));
+  app.onError((error, c) => {
+    options.note?.(`${c.req.method} ${c.req.path} failed: ${error.message}`);
+    return c.json({ error: { message: "the server failed", type: "server_error" } }, 500);
+  });
   const { headers, request } = options.timeouts ?? DEFAULT_TIMEOUTS;
   const serverOptions = { headersTimeout: headers, requestTimeout: request, connectionsCheckingInterval: Math.min(1000, headers) };
   const server = createAdaptorServer({ fetch: app.fetch, serverOptions }) as Server;
   server.on("upgrade", (request, socket: Duplex, head: Buffer) => {
     socket.on("error", () => socket.destroy());
-    if (!isAllowed(request.headers.authorization, token)) return socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
+    const { host, origin, authorization } = request.headers;
+    const problem = refusal({ host, origin, reads: false }, options);
+    if (problem !== undefined) return socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nConnection: close\r\n\r\n`);
+    if (!isAllowed(authorization, token)) return socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
     if (parts.some((part) => part.upgrade?.(request, socket, head))) return;
     socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
   });
@@ -92,6 +110,22 @@ export async function startHost(options: HostOptions): Promise<Host> {
       for (const part of parts) await part.close();
     },
   };
+}
+
+/** Why a request that a browser may have sent for a foreign page is not answered. A token says more than any header of a browser's. */
+function refusal(
+  { host, origin, reads }: { host: string | undefined; origin: string | undefined; reads: boolean },
+  { host: bound, token }: HostOptions,
+): { status: 403 | 421; message: string } | undefined {
+  if (token !== undefined) return undefined;
+  if (isLoopback(bound) && !isOwnHost(host, bound)) {
+    return {
+      status: 421,
+      message: "this server does not answer to that name: call it by localhost, or start it with --token-env or --host",
+    };
+  }
+  if (!reads && isForeignOrigin(origin, host)) return { status: 403, message: "a request from another site's page is refused" };
+  return undefined;
 }
 
 function isAllowed(header: string | undefined, token: string | undefined): boolean {

@@ -46,7 +46,7 @@ export default defineVerb({
       for (const mode of modes) {
         parts.push(await mode.open({ policy: values.policy, family: values.family, workers: values.workers, note }));
       }
-      const host = await startHost({ parts: [...parts], host: values.host, port: values.port, token });
+      const host = await startHost({ parts: [...parts], host: values.host, port: values.port, token, note });
       parts.length = 0; // The host closes them.
       for (const mode of modes) note(mode.address(host.url));
       await new Promise<void>((resolve) => {

@@ -2,8 +2,8 @@
  * Who may ask. The page is served to this machine: a name that is not its own (DNS rebinding), a POST from another origin, and a POST without
  * `--allow-actions` are refused. Every answer forbids the browser to load anything from elsewhere.
  */
-import { isIP } from "node:net";
 import type { MiddlewareHandler } from "hono";
+import { isOwnHost } from "../../server/own-host.js";
 
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -20,24 +20,6 @@ export interface GuardOptions {
   /** The name or address that the server was asked to listen on. */
   host: string;
   actions: boolean;
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** Whether a Host header is one of ours. An address in digits is: rebinding needs a name that its owner can point elsewhere. */
-export function isOwnHost(header: string | undefined, host: string): boolean {
-  const name = hostName(header);
-  if (name === undefined) return false;
-  if (isLoopback(name)) return true;
-  if (isLoopback(host)) return false;
-  return name === host.toLowerCase() || isIP(name.replace(/^\[|\]$/g, "")) !== 0;
-}
-
-function hostName(header: string | undefined): string | undefined {
-  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?$/i.exec(header ?? "");
-  return match?.[1]?.toLowerCase();
 }
 
 export function guard({ host, actions }: GuardOptions): MiddlewareHandler {

@@ -2,8 +2,8 @@
 import type { Server } from "node:http";
 import { serve } from "@hono/node-server";
 import { BoundaryError, InputError } from "../../core/index.js";
+import { isLoopback } from "../../server/own-host.js";
 import { type Actions, createApp } from "./app.js";
-import { isLoopback } from "./guard.js";
 
 export interface UiOptions {
   /** Folder with runs, or one run. */

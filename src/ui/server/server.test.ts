@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Rollout, recipeSchema, rolloutSchema, SCHEMA_VERSION, stageConfigSchema, validationReportSchema } from "../../core/index.js";
 import { instanceSchema, mapfFrozenLake } from "../../environments/mapf-frozenlake/index.js";
+import { isOwnHost } from "../../server/own-host.js";
 import { RunFolder, writeParquet } from "../../store/index.js";
 import type { RolloutDetail, RolloutPage, RunDetail, RunEntry, StageDetail } from "../records.js";
 import { createApp } from "./app.js";
-import { isOwnHost } from "./guard.js";
 import { startUi } from "./serve.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-ui-"));
