@@ -99,6 +99,16 @@ describe("an engine process that fails", () => {
       await expect(failed).rejects.toThrow(/left no config.json/);
     }));
 
+  test("whose metrics hold a NaN, or a line that is no JSON, is not one that fails: the stage stands, the line is in the log", () =>
+    inFolder(async (dir) => {
+      const to = join(dir, "checkpoint");
+      const { steps, log } = await trained({ trainer: trl({ FAKE_FAULT: "nan" }), request: await request() }, { to });
+      expect(steps.map((s) => s.step)).toEqual([0, 1]);
+      expect(steps.every((s) => !("grad_norm" in s))).toBe(true);
+      expect(log.filter((line) => line.includes("cannot be read"))).toHaveLength(2);
+      expect(existsSync(to)).toBe(true);
+    }));
+
   test("that cannot be started is named", () =>
     inFolder(async (dir) => {
       const options = trlTrainerSchema.parse({ kind: "trl", python: "no-such-python", grpo, retries: 0 });

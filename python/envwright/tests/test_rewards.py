@@ -10,6 +10,7 @@ import pytest
 from conftest import Fake
 
 from envwright import RewardClient, RewardServiceError, compute_score, reward_function
+from envwright.train_trl import metrics_line
 
 
 def client(fake: Fake, **options: Any) -> RewardClient:
@@ -109,6 +110,12 @@ def test_verl_failures_reach_every_call_of_the_batch(fake: Fake) -> None:
         return await asyncio.gather(*calls, return_exceptions=True)
 
     assert all(isinstance(r, RewardServiceError) for r in asyncio.run(all_of_them()))
+
+
+def test_a_number_that_is_none_is_null_in_the_metrics() -> None:
+    line = metrics_line({"step": 2, "reward": 0.5, "grad_norm": float("nan"), "kl": float("-inf"), "note": "NaN"})
+    assert line.endswith("\n")
+    assert json.loads(line) == {"step": 2, "reward": 0.5, "grad_norm": None, "kl": None, "note": "NaN"}
 
 
 BOARD = {

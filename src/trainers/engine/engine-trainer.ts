@@ -35,7 +35,7 @@ export interface EngineAdapter<I extends InstanceBase> {
   readonly workRoot?: string | undefined;
   /** Writes what the engine reads into `work`. */
   prepare(request: TrainStageRequest<I>, work: string, reward: Pick<RewardEndpoint, "url" | "token">): Promise<EngineJob>;
-  /** A line of the metrics file: the step, from 0, and its numbers; undefined for lines that are no step. */
+  /** A line of the metrics file: the step, from 0, and its numbers; undefined for lines that are no step. @throws for lines that cannot be read. */
   readMetrics(line: string): { step: number; values: Record<string, number> } | undefined;
 }
 
@@ -119,7 +119,13 @@ export class EngineTrainer<I extends InstanceBase> implements Trainer<I> {
     let told = performance.now();
     const tell = async () => {
       for (const line of await lines.next()) {
-        const read = this.adapter.readMetrics(line);
+        let read: ReturnType<EngineAdapter<I>["readMetrics"]>;
+        try {
+          read = this.adapter.readMetrics(line);
+        } catch (error) {
+          // Training goes on, or has ended well: a line lost is no reason to lose the stage.
+          request.onLog?.(`a line of ${job.metrics} cannot be read (${(error as Error).message}): ${line.slice(0, 200)}`);
+        }
         if (read === undefined) continue;
         const seconds = (performance.now() - told) / 1000;
         told = performance.now();
@@ -130,16 +136,17 @@ export class EngineTrainer<I extends InstanceBase> implements Trainer<I> {
     let written = Promise.resolve();
     let looking = Promise.resolve();
     let trouble: unknown;
+    const troubled = (error: unknown) => {
+      trouble ??= error;
+    };
     const timer = setInterval(() => {
-      looking = looking.then(tell).catch((error: unknown) => {
-        trouble ??= error;
-      });
+      looking = looking.then(tell).catch(troubled);
     }, LOOK_EVERY);
     try {
       const end = await this.run(job.command, {
         signal: request.signal,
         onLine: (line) => {
-          written = written.then(() => appendFile(log, `${line}\n`));
+          written = written.then(() => appendFile(log, `${line}\n`)).catch(troubled);
           request.onLog?.(line);
         },
       });

@@ -41,7 +41,8 @@ async function step(s) {
   const { results } = await response.json();
   if (response.status !== 200 || results.some((r) => r.error !== null)) throw new Error(`the service said ${response.status}`);
   const reward = results.reduce((sum, r) => sum + r.score, 0) / results.length;
-  appendFileSync(job.metrics, `${JSON.stringify(job.line(s, reward))}\n`);
+  const line = JSON.stringify(job.line(s, reward));
+  appendFileSync(job.metrics, fault === "nan" ? `${line.replace('"grad_norm":1', '"grad_norm":NaN')}\nnot JSON\n` : `${line}\n`);
   console.log(`step ${s}`);
 }
 

@@ -8,6 +8,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, type InstanceBase, type Rendering, type TrlTrainerOptions } from "../../core/index.js";
 import type { EngineAdapter, EngineJob } from "../engine/engine-trainer.js";
+import { parseMetricsLine } from "../engine/metrics-line.js";
 import type { RewardEndpoint } from "../engine/reward-endpoint.js";
 import type { TrainStageRequest } from "../trainer.js";
 
@@ -81,7 +82,7 @@ export class TrlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
   }
 
   readMetrics(line: string): { step: number; values: Record<string, number> } | undefined {
-    const { step, ...logged } = JSON.parse(line) as Record<string, unknown>;
+    const { step, ...logged } = parseMetricsLine(line);
     // The summary at the end carries no reward.
     if (typeof step !== "number" || typeof logged.reward !== "number") return undefined;
     const left = new Set(["epoch", "step_time"]);

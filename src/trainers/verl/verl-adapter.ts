@@ -7,6 +7,7 @@ import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError, type InstanceBase, type VerlTrainerOptions } from "../../core/index.js";
 import type { EngineAdapter, EngineJob } from "../engine/engine-trainer.js";
+import { parseMetricsLine } from "../engine/metrics-line.js";
 import type { RewardEndpoint } from "../engine/reward-endpoint.js";
 import type { TrainStageRequest } from "../trainer.js";
 import { verlArguments, verlTraps } from "./hydra-command.js";
@@ -98,7 +99,7 @@ export class VerlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
   }
 
   readMetrics(line: string): { step: number; values: Record<string, number> } | undefined {
-    const { step, data } = JSON.parse(line) as { step: number; data: Record<string, unknown> };
+    const { step, data } = parseMetricsLine(line) as { step: number; data: Record<string, unknown> };
     if (typeof data["critic/rewards/mean"] !== "number") return undefined;
     const values: Record<string, number> = {};
     for (const [name, value] of Object.entries(data)) {

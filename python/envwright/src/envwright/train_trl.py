@@ -7,6 +7,7 @@ lines file as they come; the checkpoint is a Hugging Face folder. Nothing is sen
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -14,6 +15,12 @@ from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+def metrics_line(logs: dict[str, Any]) -> str:
+    """One line of JSON, which has no NaN and no infinity: they become null."""
+    finite = {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in logs.items()}
+    return json.dumps(finite, allow_nan=False) + "\n"
 
 
 def main(path: str) -> None:
@@ -45,7 +52,7 @@ def main(path: str) -> None:
 
         def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any) -> None:
             if state.is_world_process_zero and logs is not None:
-                self.file.write(json.dumps({"step": state.global_step, **logs}) + "\n")
+                self.file.write(metrics_line({"step": state.global_step, **logs}))
 
     trainer = GRPOTrainer(
         model=model,
