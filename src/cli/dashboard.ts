@@ -1,6 +1,6 @@
 /** What the dashboard may ask of the command line: another proposal for a stored stage, from this program in a process of its own. */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { EngineError, proposalSchema } from "../core/index.js";
 import type { Actions } from "../ui/server/app.js";
@@ -35,10 +35,21 @@ export const proposeAction: Actions["propose"] = async ({ run, stage, engineer, 
   throw new EngineError({ message: words.trim().replace(/^error: /, "") || `envwright propose ended with ${code}` });
 };
 
-/** The dashboard beside a run that this process makes; any free port when the usual one is taken. Its closing never waits for a reader. */
-export async function serveBeside(runs: string, note: (text: string) => void): Promise<UiServer> {
+/**
+ * What is served beside a run: all of runs/ when it is made there, so that it can be compared; elsewhere the run alone, whose folder may lie
+ * among anything.
+ */
+export function servedBeside(out: string, usual = "runs"): { runs: string; isRun: boolean } {
+  const below = relative(resolve(usual), resolve(out));
+  const isUsual = below !== "" && below.split(sep)[0] !== ".." && !isAbsolute(below);
+  return isUsual ? { runs: resolve(usual), isRun: false } : { runs: resolve(out), isRun: true };
+}
+
+/** The dashboard beside the run that this process makes in `out`; any free port when the usual one is taken. Its closing never waits for a reader. */
+export async function serveBeside(out: string, note: (text: string) => void): Promise<UiServer> {
   const { startUi } = await import("../ui/server/serve.js");
-  const server = await startUi({ runs, port: USUAL_PORT }).catch(() => startUi({ runs, port: 0 }));
+  const served = servedBeside(out);
+  const server = await startUi({ ...served, port: USUAL_PORT }).catch(() => startUi({ ...served, port: 0 }));
   note(`Watch it at ${server.url}`);
   return server;
 }

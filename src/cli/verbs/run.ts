@@ -1,6 +1,6 @@
 /** `envwright run`: the closed loop of a recipe in a new folder, or an interrupted run taken up again. Ends with its report. */
 import { existsSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { join, relative } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
 import { isFinished, readHistory } from "../../evaluation/index.js";
 import { resumeLoop, runLoop } from "../../loop/index.js";
@@ -57,7 +57,7 @@ export default defineVerb({
     // A finished run asks nobody any more.
     const over = earlier !== undefined && isFinished(await readHistory(earlier));
     const engineer = over ? undefined : await openEngineerPolicy((earlier?.record ?? found!).recipe);
-    const dashboard = values.ui ? await serveBeside(dirname(resolve(out)), note) : undefined;
+    const dashboard = values.ui ? await serveBeside(out, note) : undefined;
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
     const opener = engineer?.opener === undefined ? {} : { openPolicy: engineer.opener };
     const common = { signal, onEvent: view.onEvent, ...opener, ...(workers === undefined ? {} : { workers }) };

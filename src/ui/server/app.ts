@@ -40,6 +40,8 @@ export type ProposeRequest = z.infer<typeof proposeRequestSchema>;
 
 export interface AppOptions {
   runs: string;
+  /** `runs` is one run, which may not exist yet: nothing beside it is served. */
+  isRun?: boolean;
   host: string;
   /** Absent: read-only. */
   actions?: Actions;
@@ -60,7 +62,7 @@ const stageNumber = z.coerce.number().int().nonnegative().max(9999);
 export function createApp(options: AppOptions): { app: Hono; close: () => Promise<void> } {
   const { host, actions, signal } = options;
   // Looked at anew by each request until it exists: the first run may make it.
-  const shelf = new RunShelf(ServedRoot.at(options.runs));
+  const shelf = new RunShelf(ServedRoot.at(options.runs, options.isRun));
   const { root } = shelf;
   const queries = new RolloutQueries();
   const app = new Hono();

@@ -28,10 +28,13 @@ export class ServedRoot {
     private readonly only: string | undefined,
   ) {}
 
-  /** A folder that does not exist yet is served empty: the first run may make it. */
-  static at(path: string): ServedRoot {
-    const absolute = existsSync(path) ? realpathSync(resolve(path)) : resolve(path);
-    if (existsSync(join(absolute, RUN_FILE)) || existsSync(join(absolute, "eval.json"))) {
+  /**
+   * A folder that does not exist yet is served empty: the first run may make it.
+   * @param isRun the folder is one run, also before it exists
+   */
+  static at(path: string, isRun = false): ServedRoot {
+    const absolute = realOf(resolve(path));
+    if (isRun || existsSync(join(absolute, RUN_FILE)) || existsSync(join(absolute, "eval.json"))) {
       return new ServedRoot(dirname(absolute), path, basename(absolute));
     }
     return new ServedRoot(absolute, path, undefined);
@@ -86,4 +89,10 @@ export class ServedRoot {
     const path = relative(this.dir, dir).split(sep).join("/");
     return path === "" ? "." : path;
   }
+}
+
+/** Links resolved as far as the path exists. */
+function realOf(path: string): string {
+  if (existsSync(path) || dirname(path) === path) return realpathSync(path);
+  return join(realOf(dirname(path)), basename(path));
 }

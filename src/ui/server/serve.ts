@@ -8,6 +8,8 @@ import { type Actions, createApp } from "./app.js";
 export interface UiOptions {
   /** Folder with runs, or one run. */
   runs: string;
+  /** `runs` is one run, which may not exist yet: nothing beside it is served. */
+  isRun?: boolean;
   /** 127.0.0.1 unless given. */
   host?: string;
   /** 0: any free one. */

@@ -1,5 +1,5 @@
 /** The server by its own requests, without a network or a browser: who may ask, what an id can reach, filters, the event stream. */
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -129,6 +129,26 @@ test("an id reaches runs below the folder and nothing else", async () => {
     expect([path, (await get(path)).status === 200]).toEqual([path, false]);
   }
   expect((await json<RunEntry[]>("/api/runs")).map((r) => [r.id, r.state])).toContainEqual(["one", "interrupted"]);
+});
+
+test("one run is served before it exists, and nothing beside it ever", async () => {
+  const home = join(dir, "home");
+  mkdirSync(join(home, "private"), { recursive: true });
+  symlinkSync(home, join(dir, "to-home"));
+  const { recipe } = JSON.parse(readFileSync(join(runs, "one", "run.json"), "utf8"));
+  const make = async (name: string) => (await RunFolder.create(join(home, name), { recipe: recipeSchema.parse(recipe) })).close();
+  await make("private/old");
+  const { app, close } = createApp({ runs: join(dir, "to-home", "new"), isRun: true, host: "127.0.0.1", signal: ending.signal });
+  const ask = (path: string) => app.request(`http://localhost:4680${path}`, { headers: HOST });
+  const listed = async () => ((await (await ask("/api/runs")).json()) as RunEntry[]).map(({ id }) => id);
+  expect(await listed()).toEqual([]);
+  await make("new");
+  await make("other");
+  expect(await listed()).toEqual(["new"]);
+  expect((await ask("/api/runs/new")).status).toBe(200);
+  for (const id of ["other", "private/old", "."])
+    expect([id, (await ask(`/api/runs/${encodeURIComponent(id)}`)).status]).toEqual([id, 404]);
+  await close();
 });
 
 test("a run, its stage and its rollouts are what the records say", async () => {
