@@ -186,8 +186,10 @@ describe("a fault of the endpoint", () => {
     ["a huge body", json(200, { choices: [{ message: { content: "x".repeat(200_000) }, finish_reason: "stop" }] })],
   ];
 
-  it.each(ONCE)("%s is retried, and the sample has its answer and one record", async (_, fault) => {
-    const { policy, records, waits } = await policyOver((i) => (i === 0 ? fault : echo), { timeout: 0.15, max_response: 100_000 });
+  it.each(ONCE)("%s is retried, and the sample has its answer and one record", async (name, fault) => {
+    // Only silence waits for the timeout; a busy machine must not run into it with the good answer.
+    const timeout = name === "silence" ? 1 : 30;
+    const { policy, records, waits } = await policyOver((i) => (i === 0 ? fault : echo), { timeout, max_response: 100_000 });
     expect(texts(await policy.complete(requests(1)))).toEqual(["q0#0"]);
     expect(waits).toHaveLength(1);
     expect(records).toHaveLength(1);
@@ -350,4 +352,9 @@ it("the key is in one header and nowhere else, even where the endpoint quotes it
   expect(texts(results)[1]).toBe("your key is [key]");
   expect(endpoint.seen.every(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
   expect(JSON.stringify([results, records, policy.name, endpoint.seen.map(({ body }) => body)])).not.toContain(KEY.slice(3));
+});
+
+it("a stand-in for a key is no secret: answers keep the letters that it is made of", async () => {
+  const { policy } = await policyOver(() => chat([{ content: "Agent 0: LEFT" }]), {}, { key: "0" });
+  expect(texts(await policy.complete(requests(1)))).toEqual(["Agent 0: LEFT"]);
 });
