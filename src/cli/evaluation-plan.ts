@@ -2,7 +2,7 @@
  * What an evaluation would ask, before anything is spent: how many completions, how many tokens, and what they cost where prices are given.
  * Says of every estimate how it was made. Asks nobody.
  */
-import type { InstanceBase, Rendering } from "../core/index.js";
+import { canonicalJson, type InstanceBase, type Rendering } from "../core/index.js";
 import type { AnyFamily } from "../environments/index.js";
 import type { SetReport } from "../evaluation/index.js";
 import type { Slot } from "./evaluation-ledger.js";
@@ -47,7 +47,7 @@ export async function planEvaluation({ request, family, instances, rendering, sl
   const prompts = await promptTokens(request.policy, total, measured?.prompt_tokens ?? null, earlier?.dir, slots.length);
   const answers = measured !== undefined && measured.answers > 0
     ? { total: Math.round(slots.length * measured.tokens), method: `mean of ${measured.answers} answers in ${earlier!.dir}` }
-    : { total: slots.length * request.max_tokens, method: `at most: ${request.max_tokens} (--max-tokens) for each` }; // biome-ignore format: one expression
+    : { total: slots.length * request.max_tokens, method: `at most: ${request.max_tokens} (${request.settings?.max_tokens === undefined ? "--max-tokens" : "the policy file"}) for each` }; // biome-ignore format: one expression
   const { prices } = request;
   return {
     ...request,
@@ -88,7 +88,7 @@ async function promptTokens(
 /** The plan as lines of text, the first prompt last. */
 export function planText({ first_prompt, prompt_tokens, completion_tokens, price, prices: _, ...rest }: EvaluationPlan): string {
   return [
-    ...Object.entries(rest).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(rest).map(([name, value]) => `${name}: ${typeof value === "object" ? canonicalJson(value) : value}`),
     `prompt tokens: ${prompt_tokens.total} (${prompt_tokens.method})`,
     `completion tokens: ${completion_tokens.total} (${completion_tokens.method})`,
     price === null

@@ -38,6 +38,11 @@ const REPORT = "report.json";
 export const evaluationRequestSchema = z.strictObject({
   schema_version: schemaVersion,
   policy: z.string(),
+  /** The policy's own name, where it is another than its specification: a policy file's model. */
+  policy_name: z.string().optional(),
+  /** What the policy brought with it, and the hash that --resume compares; absent in folders made before they were kept. */
+  settings: z.record(z.string(), z.json()).optional(),
+  settings_sha256: z.string().optional(),
   set: z.string(),
   set_sha256: z.string(),
   family: z.string(),
@@ -46,7 +51,9 @@ export const evaluationRequestSchema = z.strictObject({
   map: z.string().optional(),
   limit: z.int().positive().optional(),
   samples: z.int().positive(),
+  /** As sent: a policy file's own values win over the command line's. */
   temperature: z.number(),
+  top_p: z.number().optional(),
   max_tokens: z.int().positive(),
   seed: z.int().nonnegative(),
   /** How prompts and answers are written; absent in folders made before it was kept. */
@@ -203,7 +210,7 @@ function reportOf(
   ledger: EvaluationLedger,
   { request, family, instances, passAt }: Pick<EvaluationRun, "request" | "family" | "instances" | "passAt">,
 ): SetReport {
-  const { policy, set, objective, samples } = request;
+  const { policy: spec, policy_name: policy = spec, set, objective, samples } = request;
   return setReport({
     ...{ policy, set, instances, objective, samples, judged: ledger.judged },
     objectives: family.objectives,

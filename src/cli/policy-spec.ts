@@ -98,9 +98,19 @@ async function callsOf(request: PolicyRequest, own: string | undefined, name: st
 }
 
 function closingWith(policy: Policy, close: () => Promise<void>): Policy {
-  const { name, rendering } = policy;
+  const { name, rendering, settings } = policy;
   const room = policy.room?.bind(policy);
-  return { name, rendering, complete: (...args) => policy.complete(...args), ...(room === undefined ? {} : { room }), close };
+  return {
+    ...{ name, rendering, complete: (...args) => policy.complete(...args), close },
+    ...(settings === undefined ? {} : { settings }),
+    ...(room === undefined ? {} : { room }),
+  };
+}
+
+/** What decides the answers of a checkpoint: its bytes. */
+export async function embeddedSettings(dir: string): Promise<Record<string, unknown>> {
+  const { checkpointHash } = await import("../nn/index.js");
+  return { checkpoint_sha256: await checkpointHash(dir) };
 }
 
 async function openEmbedded(dir: string, { workers }: PolicyRequest): Promise<Policy> {
@@ -108,7 +118,7 @@ async function openEmbedded(dir: string, { workers }: PolicyRequest): Promise<Po
   const { EmbeddedPolicy } = await import("../policies/index.js");
   const { config, tokenizer, parameters } = await readCheckpoint(dir);
   const engine = await Engine.start({ config, workers });
-  const policy = new EmbeddedPolicy(`embedded:${dir}`, engine, tokenizer, parameters);
+  const policy = new EmbeddedPolicy(`embedded:${dir}`, engine, tokenizer, parameters, await embeddedSettings(dir));
   return closingWith(policy, () => engine.close());
 }
 

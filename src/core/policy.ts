@@ -57,6 +57,8 @@ export interface Policy {
   /** How it is named in reports, e.g. "embedded:runs/x/stages/03/checkpoint". */
   readonly name: string;
   readonly rendering: Rendering;
+  /** JSON that decides the answers beside the request, never a key: `temperature`, `top_p` and `max_tokens` here win over the request's. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** One result per request, in order. `instance` hints (oracle policies) travel in the prompt alone. */
   complete(requests: readonly CompletionRequest[], options?: CompleteOptions): Promise<(Completion | CompletionFailure)[]>;
   /** Tokens that an answer to this prompt can have at most, 0 or less where the prompt does not fit; absent where only the outside knows. */

@@ -16,6 +16,7 @@ export class EmbeddedPolicy implements Policy {
     private readonly engine: Engine,
     private readonly tokenizer: Tokenizer,
     private readonly parameters: Float32Array,
+    readonly settings: Readonly<Record<string, unknown>> = {},
   ) {}
 
   async complete(requests: readonly CompletionRequest[], options: CompleteOptions = {}): Promise<Completion[]> {

@@ -21,11 +21,12 @@ import {
 import { csvLines } from "../../evaluation/text-table.js";
 import { workerCount } from "../../loop/index.js";
 import { defineVerb, type VerbContext } from "../define-verb.js";
+import { effectiveSettings, requireSamePolicy, truncationNote } from "../effective-settings.js";
 import { planEvaluation, planText } from "../evaluation-plan.js";
 import { createEvaluation, type EvaluationRequest, openEvaluation, openSlots, runEvaluation } from "../evaluation-run.js";
 import { loadInstanceSet } from "../instance-sets.js";
 import type { Values } from "../options.js";
-import { openPolicy, POLICY_HINT } from "../policy-spec.js";
+import { embeddedSettings, openPolicy, POLICY_HINT } from "../policy-spec.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 import { loadEvaluation, noteChanged, requireSameSet } from "../stored-evaluations.js";
 import { openProgress } from "../view/progress.js";
@@ -39,7 +40,12 @@ const OPTIONS = {
   map: MAP_OPTION,
   limit: { type: "integer", hint: "N", least: 1, description: "Only the first N instances" },
   temperature: { type: "number", hint: "T", least: 0, description: "0 (greedy) for one sample, 1 for several, unless given" },
-  "max-tokens": { type: "integer", hint: "N", default: 128, least: 1, description: "Longest completion" },
+  "max-tokens": {
+    type: "integer",
+    hint: "N",
+    least: 1,
+    description: "Longest completion; 128 in the compact rendering, 4096 in chat, unless given",
+  },
   objective: { type: "text", hint: "NAME", description: "Cost that optimality refers to; the family's first unless given" },
   seed: { type: "integer", hint: "N", default: 1, least: 0, description: "Seed of sampling" },
   workers: { type: "integer", hint: "N", default: 0, least: 0, description: "Engine workers; 0: one per core" },
@@ -120,14 +126,16 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
   const rendering = opened?.rendering ?? "compact";
   const progress = openProgress({ quiet: values.quiet || (json && process.stderr.isTTY !== true) });
   try {
+    const described = opened ?? { name: spec, rendering, settings: await embeddedSettings(spec.slice("embedded:".length)) };
+    if (settled !== undefined) requireSamePolicy(settled, described);
+    const sampling = { temperature: values.temperature, maxTokens: values["max-tokens"], samples: values.samples };
     const request: EvaluationRequest = settled ?? {
       schema_version: SCHEMA_VERSION,
       ...{ policy: spec, set, set_sha256: setHash(instances), family: family.name, objective },
       ...(map === undefined ? {} : { map }),
       ...(values.limit === undefined ? {} : { limit: values.limit }),
       samples: values.samples,
-      temperature: values.temperature ?? (values.samples > 1 ? 1 : 0),
-      max_tokens: values["max-tokens"],
+      ...effectiveSettings(spec, described, sampling, context.note),
       seed: values.seed,
       rendering,
       ...pricesOf(values),
@@ -152,6 +160,8 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
     if (report.failed > 0 && out !== undefined) {
       context.note(`${report.failed} samples failed outside of the policy; ask for them again: envwright eval --resume ${out}`);
     }
+    const warning = truncationNote(report.total, request.max_tokens);
+    if (warning !== undefined) context.note(warning);
     show({ values, reports: [report], reference: earlier?.report }, context);
   } catch (error) {
     if (!(error instanceof InterruptedError) || out === undefined) throw error;

@@ -19,7 +19,7 @@ import {
 import { type ChatResponse, outcomeOf, sharesOf, usageOf } from "./answer.js";
 import { Budget } from "./budget.js";
 import { type AttemptRecord, type CallDetail, type CallRecorder, callRecord } from "./call-record.js";
-import { type EndpointOptions, endpointName } from "./options.js";
+import { type EndpointOptions, endpointName, endpointSettings } from "./options.js";
 import { Retries } from "./retry.js";
 import { type ChatCall, Transport } from "./transport.js";
 
@@ -56,6 +56,7 @@ const FORMAT_STATUSES = new Set([400, 404, 415, 422, 500, 501]);
 export class EndpointPolicy implements Policy {
   readonly name: string;
   readonly rendering: Rendering;
+  readonly settings: Readonly<Record<string, unknown>>;
   /** What has been spent so far. */
   readonly budget: Budget;
   private readonly transport: Transport;
@@ -75,6 +76,7 @@ export class EndpointPolicy implements Policy {
     const { preset, omit, endpoint, model, baseUrl, timeout, max_response } = options;
     this.name = endpointName(options);
     this.rendering = options.rendering;
+    this.settings = endpointSettings(options);
     this.now = surroundings.now ?? Date.now;
     this.sleep = surroundings.sleep ?? quietSleep;
     this.budget = new Budget(options.budget);

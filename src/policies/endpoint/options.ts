@@ -101,6 +101,34 @@ export function endpointOptions(input: unknown, what: string): EndpointOptions {
   return { ...file, baseUrl, keyEnv: key_env ?? preset.keyEnv, preset };
 }
 
+/** What decides the answers beside a request, with the values that are sent in the end; retries, budgets, waits and the key are no part. */
+export function endpointSettings({
+  model,
+  baseUrl,
+  rendering,
+  system,
+  omit,
+  extra_body,
+  preset,
+  ...file
+}: EndpointOptions): Record<string, unknown> {
+  // A field of extra_body is written over the file's own, and an omitted one is not sent.
+  const sent = (field: "temperature" | "top_p" | "max_tokens", wire: string) =>
+    omit.includes(field) ? undefined : wire in extra_body ? extra_body[wire] : file[field];
+  const [temperature, top_p, max_tokens] = [
+    sent("temperature", "temperature"),
+    sent("top_p", "top_p"),
+    sent("max_tokens", preset.maxTokens),
+  ];
+  return {
+    ...{ model, base_url: baseUrl, rendering, omit, extra_body },
+    ...(system === undefined ? {} : { system }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { top_p }),
+    ...(max_tokens === undefined ? {} : { max_tokens }),
+  };
+}
+
 /** How the policy is named in reports: preset and model, and the base URL where it is another than the preset's. */
 export function endpointName({ endpoint, model, baseUrl, preset }: EndpointOptions): string {
   return baseUrl === preset.baseUrl ? `${endpoint}:${model}` : `${endpoint}:${model}@${baseUrl}`;
