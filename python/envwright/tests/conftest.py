@@ -18,6 +18,7 @@ class Fake:
         self.faults: list[int | str] = []
         self.bodies: list[dict[str, Any]] = []
         self.tokens: list[str | None] = []
+        self.keys: list[str | None] = []
         self.broken: set[int] = set()
         self.url = ""
 
@@ -34,6 +35,7 @@ def fake() -> Iterator[Fake]:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             state.bodies.append(body)
             state.tokens.append(self.headers.get("authorization"))
+            state.keys.append(self.headers.get("idempotency-key"))
             fault = state.faults.pop(0) if state.faults else None
             if fault == "cut":
                 self.connection.close()

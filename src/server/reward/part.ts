@@ -4,12 +4,16 @@
  *
  * With `stepSize` the service moves the adaptive weight as the loop's scorer does: once per training step, that is, after that many
  * judged completions. Requests that carry `ema_valid` are judged under theirs and move nothing.
+ *
+ * A batch that is sent again with its Idempotency-Key, because its answer was lost, gets its first answer and is counted once.
  */
 import { Hono } from "hono";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { ServedPart } from "../host.js";
 import type { JudgeDefaults, ScoredItem } from "./judge.js";
 import { JudgePool, OverloadedError } from "./judge-pool.js";
+import type { JudgeReply } from "./judge-worker.js";
+import { RepeatedBatches } from "./repeated-batches.js";
 
 export interface RewardOptionsOfService extends JudgeDefaults {
   threads: number;
@@ -34,6 +38,15 @@ export function rewardPart(options: RewardOptionsOfService): RewardPart {
   const metrics = serviceMetrics(() => pool.waiting);
   const weight = new StepWeight(options.emaValid ?? 0, stepSize, reward?.ema_decay ?? 0.98);
   const routes = new Hono();
+  const repeated = new RepeatedBatches<Pick<JudgeReply, "status" | "body">>(({ body }) => body.length);
+
+  const judge = async (given: ArrayBuffer): Promise<Pick<JudgeReply, "status" | "body">> => {
+    const { status, body, codes, scored } = await pool.judge(given, weight.emaValid, stepSize > 0 || onScored !== undefined);
+    for (const [code, count] of Object.entries(codes)) metrics.items.inc({ code }, count);
+    weight.add(scored);
+    onScored?.(scored);
+    return { status, body };
+  };
 
   routes.post("/v1/score", async (c) => {
     const started = performance.now();
@@ -43,11 +56,10 @@ export function rewardPart(options: RewardOptionsOfService): RewardPart {
       return c.body(body, status, { "content-type": "application/json", ...(status === 503 ? { "retry-after": "1" } : {}) });
     };
     try {
-      const reply = await pool.judge(await c.req.arrayBuffer(), weight.emaValid, stepSize > 0 || onScored !== undefined);
-      for (const [code, count] of Object.entries(reply.codes)) metrics.items.inc({ code }, count);
-      weight.add(reply.scored);
-      onScored?.(reply.scored);
-      return answer(reply.status, reply.body);
+      const given = await c.req.arrayBuffer();
+      const key = c.req.header("idempotency-key");
+      const { status, body } = await (key === undefined ? judge(given) : repeated.once(key, given, () => judge(given)));
+      return answer(status, body);
     } catch (error) {
       const { message } = error as Error;
       return answer(error instanceof OverloadedError ? 503 : 500, JSON.stringify({ error: { message, type: "server_error" } }));

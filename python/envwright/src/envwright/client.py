@@ -9,6 +9,7 @@ import http.client
 import json
 import random
 import time
+import uuid
 from collections.abc import Sequence
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
@@ -102,12 +103,14 @@ class RewardClient:
         return results
 
     def _post(self, body: bytes) -> Any:
+        # A batch whose answer was lost may have been counted: the service answers a key that it knows without judging again.
+        key = uuid.uuid4().hex
         failure = ""
         for attempt in range(self.retries + 1):
             if attempt > 0:
                 time.sleep(self.backoff * 2 ** (attempt - 1) * (0.5 + random.random()))
             try:
-                status, text = self._request(body)
+                status, text = self._request(body, key)
             except (OSError, http.client.HTTPException) as error:
                 failure = f"{type(error).__name__}: {error}"
                 continue
@@ -122,12 +125,12 @@ class RewardClient:
                 break
         raise RewardServiceError(f"{self.url}: {failure} ({attempt + 1} attempts)")
 
-    def _request(self, body: bytes) -> tuple[int, bytes]:
+    def _request(self, body: bytes, key: str) -> tuple[int, bytes]:
         parts = urlsplit(self.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=self.timeout)
         try:
-            headers = {"content-type": "application/json"}
+            headers = {"content-type": "application/json", "idempotency-key": key}
             if self.token:
                 headers["authorization"] = f"Bearer {self.token}"
             connection.request("POST", f"{parts.path}/v1/score", body, headers)
