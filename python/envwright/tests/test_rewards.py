@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from conftest import Fake
 
-from envwright import RewardClient, RewardServiceError, compute_score, reward_function
+from envwright import RewardClient, RewardServiceError, compute_score, reward_function, verl_reward
 from envwright.train_trl import metrics_line
 
 
@@ -28,6 +28,15 @@ def test_a_passing_fault_is_retried(fake: Fake, fault: int | str) -> None:
     fake.faults = [fault, fault]
     assert client(fake).score([{"instance": "{}", "completion": "abc"}])[0]["score"] == 3
     assert len(fake.bodies) == 3
+
+
+def test_a_batch_keeps_its_key_when_it_is_sent_again_and_shares_it_with_no_other(fake: Fake) -> None:
+    fake.faults = ["cut", 503]
+    client(fake, batch=1).score([{"instance": "{}", "completion": "a"}] * 2)
+    assert len(fake.keys) == 4
+    assert fake.keys[0] is not None
+    assert fake.keys[0] == fake.keys[1] == fake.keys[2]
+    assert fake.keys[3] not in (None, fake.keys[0])
 
 
 @pytest.mark.parametrize("fault", [400, 401, 413])
@@ -100,6 +109,31 @@ def test_verl_calls_share_requests(fake: Fake) -> None:
     assert len({tuple(sorted(r)) for r in results}) == 1
     # Another event loop starts afresh.
     assert asyncio.run(compute_score("d", "xx", "{}", url=fake.url))["score"] == 2
+
+
+def test_verl_lengths_are_the_sampled_ones_or_counted_again_with_the_end_token(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Words:
+        def encode(self, text: str, add_special_tokens: bool) -> list[int]:
+            assert not add_special_tokens
+            return [0] * len(text.split())
+
+    monkeypatch.setitem(verl_reward._tokenizers, "words", Words())
+
+    async def all_of_them() -> None:
+        for text, more in [
+            ("a b", {}),
+            ("a b c", {}),
+            ("a b c d", {}),
+            ("a b", {"response_length": 4}),
+            ("a b", {"extra_info": {"response_length": 2}}),
+        ]:
+            await compute_score("d", text, "{}", url=fake.url, tokenizer="words", max_tokens=4, linger=0, **more)
+        await compute_score("d", "a b", "{}", {"index": 3}, url=fake.url)
+
+    asyncio.run(all_of_them())
+    items = [body["items"][0] for body in fake.bodies]
+    assert [item.get("tokens") for item in items] == [3, 4, 4, 4, 2, None]
+    assert [item.get("finish_reason") for item in items] == [None, None, "length", "length", None, None]
 
 
 def test_verl_failures_reach_every_call_of_the_batch(fake: Fake) -> None:

@@ -80,12 +80,16 @@ async def compute_score(
     reward: dict[str, Any] | None = None,
     tokenizer: str | None = None,
     max_tokens: int | None = None,
+    response_length: int | None = None,
     **_: Any,
 ) -> dict[str, float]:
     """The score of one completion: `score` and a constant set of numbers beside it.
 
-    `ground_truth` is the instance as JSON text. With `tokenizer` (a folder or hub name) lengths are counted in its tokens, and an answer
-    of `max_tokens` tokens or more counts as truncated; without it the service estimates them. The token is best given by environment.
+    `ground_truth` is the instance as JSON text. Its length is `response_length`, as an argument or in `extra_info`, where verl's reward
+    manager gives one. Those of 0.9.1 give the decoded text alone: then, with `tokenizer` (a folder or hub name), the text is tokenised again
+    and the end token added, which is off by some tokens where the policy did not sample the tokeniser's own pieces. Without either the service
+    estimates it. `max_tokens` tokens or more count as truncated, so an answer that ends with the very last token does as well where its
+    length is given. The token is best given by environment.
     """
     options = {"family": family, "rendering": rendering, "objective": objective, "reward": _plain(reward)}
     secret = token or os.environ.get(token_env)
@@ -94,9 +98,13 @@ async def compute_score(
     if key not in mine:
         mine[key] = _Batcher(RewardClient(url, secret, timeout=timeout, retries=retries, batch=batch, options=options), linger)
     item: Item = {"instance": ground_truth, "completion": solution_str}
-    if tokenizer is not None:
-        item["tokens"] = _count(tokenizer, solution_str)
-        if max_tokens is not None and item["tokens"] >= max_tokens:
+    sampled = response_length if response_length is not None else (extra_info or {}).get("response_length")
+    if sampled is not None or tokenizer is not None:
+        # What was decoded has lost its end token: an answer that did not fill the limit had one.
+        length = int(sampled) if sampled is not None else _count(tokenizer or "", solution_str)
+        truncated = max_tokens is not None and length >= max_tokens
+        item["tokens"] = length if sampled is not None or truncated else length + 1
+        if truncated:
             item["finish_reason"] = "length"
     result = await mine[key].score(item)
     return {
