@@ -7,6 +7,7 @@
  *     POST /api/runs/:run/stages/:stage/propose  /api/runs/:run/stages/:stage/answer          (--allow-actions)
  */
 import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
 import { streamSSE } from "hono/streaming";
 import { z } from "zod";
 import { EnvwrightError, InputError, parseWith } from "../../core/index.js";
@@ -51,6 +52,7 @@ export interface AppOptions {
   pageDir?: string;
 }
 
+/** Of a POST, in bytes; what is larger is not read to its end. */
 const LARGEST_BODY = 64 * 1024;
 const rolloutQuery = z.strictObject({
   set: z.enum(["training", "validation"]),
@@ -72,6 +74,13 @@ export function createApp(options: AppOptions): { app: Hono; close: () => Promis
     c.header("Cache-Control", "no-store");
     await next();
   });
+  app.use(
+    "/api/*",
+    bodyLimit({
+      maxSize: LARGEST_BODY,
+      onError: (c) => c.json({ error: "the request is too large", remedy: `send at most ${LARGEST_BODY} bytes` } satisfies ApiProblem, 413),
+    }),
+  );
   app.onError((error, c) => refuse(c, error));
 
   app.get("/api/meta", (c) =>
@@ -170,7 +179,6 @@ function stageOf(c: Context): number {
 
 async function bodyOf(c: Context): Promise<unknown> {
   const text = await c.req.text();
-  if (text.length > LARGEST_BODY) throw new InputError({ message: "the request is too large", expected: `at most ${LARGEST_BODY} bytes` });
   try {
     return JSON.parse(text);
   } catch {

@@ -34,6 +34,8 @@ export const rolloutFilterSchema = z.strictObject({
 });
 export type RolloutFilter = z.infer<typeof rolloutFilterSchema>;
 
+type Query = (sql: string, values?: readonly DuckDBValue[]) => Promise<Record<string, unknown>[]>;
+
 /** Tables kept at once: one run in two sets, or two runs. */
 const KEPT = 2;
 
@@ -47,45 +49,56 @@ export class RolloutQueries {
   private opening: Promise<{ instance: DuckDBInstance; connection: DuckDBConnection }> | undefined;
   private turn: Promise<unknown> = Promise.resolve();
 
-  /** Queries wait for each other, so that ten open pages use the memory of one. */
-  run(sql: string, values: readonly DuckDBValue[] = []): Promise<Record<string, unknown>[]> {
+  /**
+   * Asks a table that has the rows of these files, by `select` for each. A file that has changed makes the table begin anew. All of it is
+   * one turn: requests wait for each other, so that ten open pages use the memory of one and none loses the table that it reads.
+   */
+  over<T>(
+    key: string,
+    paths: readonly string[],
+    select: (path: string) => string,
+    ask: (table: string, query: Query) => Promise<T>,
+  ): Promise<T> {
     const result = this.turn.then(async () => {
       this.opening ??= openBounded();
       const { connection } = await this.opening;
-      const reader = await connection.runAndReadAll(sql, [...values]);
-      return reader.getRowObjectsJson() as Record<string, unknown>[];
+      const query: Query = async (sql, values = []) => {
+        const reader = await connection.runAndReadAll(sql, [...values]);
+        return reader.getRowObjectsJson() as Record<string, unknown>[];
+      };
+      return ask(await this.table(query, key, paths, select), query);
     });
     this.turn = result.catch(() => {});
     return result;
   }
 
-  /** The name of a table with the rows of these files, by `select` for each. A file that has changed makes it begin anew. */
-  async table(key: string, paths: readonly string[], select: (path: string) => string): Promise<string> {
+  private async table(query: Query, key: string, paths: readonly string[], select: (path: string) => string): Promise<string> {
     const marks = new Map(paths.map((path) => [path, String(statSync(path).mtimeMs)]));
     let table = this.tables.get(key);
     if (table !== undefined && [...table.files].some(([path, mark]) => marks.get(path) !== mark)) {
-      await this.drop(key);
+      await this.drop(query, key);
       table = undefined;
     }
     if (table === undefined) {
       table = { name: `rollouts_${++this.made}`, files: new Map() };
-      await this.run(`CREATE TABLE ${table.name} (${COLUMNS})`);
+      await query(`CREATE TABLE ${table.name} (${COLUMNS})`);
     }
     this.tables.delete(key);
     this.tables.set(key, table);
+    for (const oldest of [...this.tables.keys()].slice(0, -KEPT)) await this.drop(query, oldest);
     for (const [path, mark] of marks) {
       if (table.files.has(path)) continue;
+      await query(`INSERT INTO ${table.name} ${select(path)}`);
+      // Only now: a file that could not be read is tried again by the next request.
       table.files.set(path, mark);
-      await this.run(`INSERT INTO ${table.name} ${select(path)}`);
     }
-    for (const oldest of [...this.tables.keys()].slice(0, -KEPT)) await this.drop(oldest);
     return table.name;
   }
 
-  private async drop(key: string): Promise<void> {
+  private async drop(query: Query, key: string): Promise<void> {
     const table = this.tables.get(key);
     this.tables.delete(key);
-    if (table !== undefined) await this.run(`DROP TABLE IF EXISTS ${table.name}`);
+    if (table !== undefined) await query(`DROP TABLE IF EXISTS ${table.name}`);
   }
 
   async close(): Promise<void> {
@@ -155,10 +168,10 @@ export async function queryRollouts(
   const paths = await rolloutFiles(folder, filter.set);
   if (paths.rollouts.length === 0) return { rows: [], total: 0, codes: {}, sql: "", milliseconds: 0 };
   const instances = boards ? paths.boards : [];
-  const table = await queries.table(`${filter.set} ${folder.dir}`, paths.rollouts, (path) => {
+  const select = (path: string): string => {
     const own = filter.set === "training" ? instances.filter((board) => dirname(board) === dirname(path)) : instances;
     return listed([path], own, objective);
-  });
+  };
   const conditions = conditionsOf(filter, boards);
   const where = (of: readonly string[]): string => (of.length === 0 ? "" : `\nWHERE ${of.join("\n  AND ")}`);
   const bound = where(conditions.map((c, i) => c.sql(`$${i + 1}`)));
@@ -167,8 +180,10 @@ export async function queryRollouts(
   const order =
     filter.order === "id" ? `stage ${direction}, step ${direction}, place` : `${filter.order} ${direction} NULLS LAST, stage, place`;
   const page = `ORDER BY ${order}\nLIMIT ${filter.limit} OFFSET ${filter.offset}`;
-  const counts = await queries.run(`SELECT code, count(*)::INTEGER AS n FROM ${table}${bound} GROUP BY 1 ORDER BY 2 DESC, 1`, values);
-  const rows = await queries.run(`SELECT * EXCLUDE (instance, place) FROM ${table}${bound} ${page}`, values);
+  const { counts, rows } = await queries.over(`${filter.set} ${folder.dir}`, paths.rollouts, select, async (table, query) => ({
+    counts: await query(`SELECT code, count(*)::INTEGER AS n FROM ${table}${bound} GROUP BY 1 ORDER BY 2 DESC, 1`, values),
+    rows: await query(`SELECT * EXCLUDE (instance, place) FROM ${table}${bound} ${page}`, values),
+  }));
   const codes = Object.fromEntries(counts.map((row) => [String(row.code), Number(row.n)]));
   const written = where(conditions.map((c) => c.sql(typeof c.value === "string" ? text(c.value) : String(c.value))));
   return {

@@ -106,6 +106,24 @@ describe("who may ask", () => {
     expect((await acting.app.request("http://localhost:4680/api/meta", { method: "DELETE", headers: HOST })).status).toBe(405);
   });
 
+  test("a body over 64 KiB is refused without being read to its end, announced or not", async () => {
+    let read = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(stream) {
+        read += 16384;
+        if (read > 64e6) stream.close();
+        else stream.enqueue(new Uint8Array(16384).fill(32));
+      },
+    });
+    const headers = { ...HOST, origin: "http://localhost:4680", "content-type": "application/json" };
+    const send = (body: ReadableStream | string, more: Record<string, string> = {}) =>
+      acting.app.request("http://localhost:4680/api/runs/one/stages/0/propose", { method: "POST", body, headers: { ...headers, ...more }, duplex: "half" } as RequestInit); // biome-ignore format: one request
+    expect((await send(endless)).status).toBe(413);
+    expect(read).toBeLessThan(1e6);
+    expect((await send("{}", { "content-length": String(64 * 1024 + 1) })).status).toBe(413);
+    expect((await send(`{"samples":99}${" ".repeat(60_000)}`)).status).toBe(400);
+  });
+
   test("actions beyond loopback are refused before a port is opened", async () => {
     const actions = { propose: () => Promise.reject(new Error()) };
     await expect(startUi({ runs, host: "0.0.0.0", port: 0, actions })).rejects.toThrow(/anyone on the network/);
