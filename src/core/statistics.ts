@@ -46,12 +46,33 @@ export function pairedDifference(a: readonly number[], b: readonly number[]): Pa
  * and `n` says how many are left. @throws {RangeError} reports of different sets, or for bit 1 under different objectives.
  */
 export function pairedOutcomes(a: ValidationReport, b: ValidationReport, bit: 0 | 1): PairedDifference {
-  if (a.set_sha256 !== b.set_sha256) throw new RangeError("reports of different sets cannot be paired");
-  if (bit === 1 && a.objective !== b.objective)
-    throw new RangeError(`optimal under ${a.objective} and under ${b.objective} cannot be paired`);
+  requirePaired(a, b, bit);
   const both = a.outcomes.flatMap((outcome, i) => (outcome < 0 || b.outcomes[i]! < 0 ? [] : [i]));
   const of = (report: ValidationReport) => both.map((i) => (report.outcomes[i]! >> bit) & 1);
   return pairedDifference(of(a), of(b));
+}
+
+/**
+ * The same over several pairs of reports on one set of boards (training seeds): a board's difference is its mean over the pairs in which both
+ * answered it, and the error is over boards. Boards count once however many pairs there are: they are the same boards.
+ */
+export function pairedOverBoards(pairs: readonly (readonly [ValidationReport, ValidationReport])[], bit: 0 | 1): PairedDifference {
+  const [first] = pairs;
+  for (const [a, b] of pairs) {
+    requirePaired(a, b, bit);
+    requirePaired(first![0], a, bit);
+  }
+  const differences = (first?.[0].outcomes ?? []).flatMap((_, i) => {
+    const both = pairs.filter(([a, b]) => a.outcomes[i]! >= 0 && b.outcomes[i]! >= 0);
+    return both.length === 0 ? [] : mean(both.map(([a, b]) => ((b.outcomes[i]! >> bit) & 1) - ((a.outcomes[i]! >> bit) & 1)));
+  });
+  return pairedDifference(new Array<number>(differences.length).fill(0), differences);
+}
+
+function requirePaired(a: ValidationReport, b: ValidationReport, bit: 0 | 1): void {
+  if (a.set_sha256 !== b.set_sha256) throw new RangeError("reports of different sets cannot be paired");
+  if (bit === 1 && a.objective !== b.objective)
+    throw new RangeError(`optimal under ${a.objective} and under ${b.objective} cannot be paired`);
 }
 
 export function mean(values: readonly number[]): number {

@@ -32,7 +32,7 @@ export function armMeasures(runs: readonly EngineerMeasures[]): ArmMeasures | un
     accepted_share: all === 0 ? null : proposals.accepted / all,
     evidence_alignment: Object.fromEntries(knobs.map((knob) => [knob, meanOf((m) => m.evidence_alignment[knob]?.rho)])),
     preservation: { shares: meanOf((m) => m.preservation.shares), ratios: meanOf((m) => m.preservation.ratios) },
-    template: meanOf((m) => m.template.score),
+    template: meanOf((m) => m.template?.score),
     frontier_focus: meanOf((m) => m.frontier_focus),
     area_under_curve: meanOf((m) => m.area_under_curve),
   };

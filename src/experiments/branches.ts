@@ -3,10 +3,10 @@
  * branch trained from the same checkpoint until it had sampled as many tokens.
  *
  * The best of several is chosen on the validation set and, where there is one, measured on the held-out set: measured on the boards that it
- * was chosen on, it would look better than it is, and so would the regret. Two intervals can be had, from boards (paired within each seed)
- * and from the spread over seeds (t); the wider one is told, since few seeds can agree by chance.
+ * was chosen on, it would look better than it is, and so would the regret. Two intervals can be had, from boards (paired, each
+ * board's mean over the seeds, which share their boards) and from the spread over seeds (t); the wider one is told, since few seeds can agree by chance.
  */
-import { type PairedDifference, pairedOutcomes, type ValidationReport, Z95 } from "../core/index.js";
+import { mean, type PairedDifference, pairedOutcomes, pairedOverBoards, type ValidationReport, Z95 } from "../core/index.js";
 import { markdownTable, type TextTable } from "../evaluation/index.js";
 import { type Estimate, estimate } from "./summary.js";
 
@@ -28,7 +28,7 @@ export interface SeedDifference {
 
 export interface Change {
   mean: number;
-  /** 95 %: the wider of the interval over seeds (t) and that over boards (paired, the seeds' errors taken together). */
+  /** 95 %: the wider of the interval over seeds (t) and that over boards (paired, each board's mean over seeds). */
   interval: [number, number];
   /** Mean over the boards of each seed. */
   boards: SeedDifference[];
@@ -52,7 +52,7 @@ export interface BranchSummary {
 
 export interface BranchReport {
   branches: BranchSummary[];
-  /** Highest mean valid rate on the validation set; the first of equals. */
+  /** Highest mean valid rate on the validation set over the seeds that every branch finished; the first of equals. Absent without such a seed. */
   best: string | undefined;
   /** What was lost by the proposal that was taken: best less taken. Absent where the run took none. */
   regret?: Change & { taken: string; best: string; set: "held-out" | "validation" };
@@ -66,22 +66,27 @@ export interface BranchInput {
   runs: readonly BranchRun[];
 }
 
+interface SeedPair {
+  seed: number;
+  pair: [ValidationReport, ValidationReport];
+}
+
 type SetName = "validation" | "heldOut";
 
 export function branchReport({ branches, taken, runs }: BranchInput): BranchReport {
   const of = (branch: string) => runs.filter((r) => r.branch === branch).sort((a, b) => a.seed - b.seed);
   const gain = (branch: string, set: SetName) =>
     changeOf(
-      of(branch).flatMap((r) => {
+      of(branch).flatMap((r): SeedPair[] => {
         const reports = r[set];
-        return reports === undefined ? [] : [{ seed: r.seed, difference: pairedOutcomes(reports.before, reports.after, 0) }];
+        return reports === undefined ? [] : [{ seed: r.seed, pair: [reports.before, reports.after] }];
       }),
     );
   const between = (from: string, to: string, set: SetName) =>
     changeOf(
-      of(to).flatMap((r) => {
+      of(to).flatMap((r): SeedPair[] => {
         const [mine, other] = [r[set], of(from).find((o) => o.seed === r.seed)?.[set]];
-        return mine === undefined || other === undefined ? [] : [{ seed: r.seed, difference: pairedOutcomes(other.after, mine.after, 0) }];
+        return mine === undefined || other === undefined ? [] : [{ seed: r.seed, pair: [other.after, mine.after] }];
       }),
     );
   const heldOut = runs.length > 0 && runs.every((r) => r.heldOut !== undefined);
@@ -105,7 +110,7 @@ export function branchReport({ branches, taken, runs }: BranchInput): BranchRepo
       },
     ];
   });
-  const best = summaries.reduce<BranchSummary | undefined>((a, b) => (a === undefined || b.valid.mean > a.valid.mean ? b : a), undefined);
+  const best = bestOf(summaries);
   const known = taken !== undefined && summaries.some((s) => s.branch === taken);
   return {
     branches: summaries,
@@ -123,9 +128,21 @@ export function branchReport({ branches, taken, runs }: BranchInput): BranchRepo
   };
 }
 
-function changeOf(boards: SeedDifference[]): Change {
+/** A seed that failed in one branch is left out of all: means over different seeds would compare seeds as well. */
+function bestOf(summaries: readonly BranchSummary[]): BranchSummary | undefined {
+  const common = (summaries[0]?.seeds ?? []).filter((seed) => summaries.every((s) => s.seeds.includes(seed)));
+  if (common.length === 0) return undefined;
+  const rate = (s: BranchSummary) => mean(common.map((seed) => s.valid.values[s.seeds.indexOf(seed)]!));
+  return summaries.reduce((a, b) => (rate(b) > rate(a) ? b : a));
+}
+
+function changeOf(runs: readonly SeedPair[]): Change {
+  const boards = runs.map(({ seed, pair: [before, after] }) => ({ seed, difference: pairedOutcomes(before, after, 0) }));
   const seeds = estimate(boards.map((b) => b.difference.difference));
-  const error = Math.sqrt(boards.reduce((sum, b) => sum + b.difference.stderr ** 2, 0)) / Math.max(1, boards.length);
+  const error = pairedOverBoards(
+    runs.map((r) => r.pair),
+    0,
+  ).stderr;
   const half = Math.max(Z95 * error, seeds.interval === undefined ? 0 : seeds.interval[1] - seeds.mean);
   return { mean: seeds.mean, interval: [seeds.mean - half, seeds.mean + half], boards };
 }
@@ -169,7 +186,9 @@ export function branchTable(report: BranchReport): TextTable {
   };
 }
 
-export function regretSentence({ regret, branches }: BranchReport): string {
+export function regretSentence({ regret, best, branches }: BranchReport): string {
+  if (regret === undefined && branches.length > 0 && best === undefined)
+    return "No seed was finished in every branch, so there is no best one and no regret.";
   if (regret === undefined) return "The run took no proposal after this stage, so there is no regret.";
   if (regret.best === regret.taken)
     return `Of ${branches.length} branches the proposal that was taken (${regret.taken}) was the best: no regret.`;

@@ -20,10 +20,10 @@ export interface EngineerMeasures {
   evidence_alignment: Record<string, Correlation>;
   /** Mean over proposals: data share of mastered strata that was kept, and ratios without failures that were kept; null where there were none. */
   preservation: { shares: number | null; ratios: number | null };
-  /** How monotone the configs are in difficulty and how little they move: 1 is a template. */
-  template: { monotone: number; still: number; score: number };
-  /** Mean share of proposed data where 20 to 80 % of the answers were valid. */
-  frontier_focus: number;
+  /** How monotone the configs are in difficulty and how little they move: 1 is a template; null where every proposal was rejected. */
+  template: { monotone: number; still: number; score: number } | null;
+  /** Mean share of proposed data where 20 to 80 % of the answers were valid; null where every proposal was rejected. */
+  frontier_focus: number | null;
   /** Mean valid rate over the training tokens (trapezoids); null before the first stage. */
   area_under_curve: number | null;
 }
@@ -51,11 +51,8 @@ export async function measureEngineer(run: RunReader, history: RunHistory): Prom
     proposals: validityCounts(proposals),
     evidence_alignment: evidenceAlignment(steps, family),
     preservation: { shares: meanOf(kept.map((k) => k.shares)), ratios: meanOf(kept.map((k) => k.ratios)) },
-    template: templateScore(
-      steps.map((s) => s.after),
-      family,
-    ),
-    frontier_focus: mean(steps.map((s) => frontierFocus(s.after, s.failures, family))),
+    template: steps.length === 0 ? null : templateScore(steps.map((s) => s.after), family), // biome-ignore format: one measure
+    frontier_focus: meanOf(steps.map((s) => frontierFocus(s.after, s.failures, family))),
     area_under_curve: areaUnderCurve(validOverTokens(history)),
   };
 }
@@ -86,7 +83,7 @@ export function measuresTable(m: EngineerMeasures): TextTable {
       ]),
       ["preservation, shares", number(m.preservation.shares), "data share of mastered sizes that was kept"],
       ["preservation, ratios", number(m.preservation.ratios), "knobs without failures that were kept"],
-      ["template", number(m.template.score), "1: monotone in size and never moving"],
+      ["template", number(m.template?.score ?? null), "1: monotone in size and never moving"],
       ["frontier focus", number(m.frontier_focus), "data where 20 to 80 % of the answers are valid"],
       ["area under the curve", number(m.area_under_curve), "mean valid rate over training tokens"],
     ],
