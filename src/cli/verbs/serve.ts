@@ -4,7 +4,7 @@ import { type ServedPart, startHost } from "../../server/host.js";
 import { defineVerb } from "../define-verb.js";
 import { SERVE_MODES, type ServeMode } from "../serve-modes.js";
 
-const described = (flag: ServeMode["flag"]) => SERVE_MODES.find((mode) => mode.flag === flag)?.description ?? "Not in this version";
+const described = (flag: ServeMode["flag"]) => SERVE_MODES.find((mode) => mode.flag === flag)!.description;
 const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 
 export default defineVerb({
@@ -29,10 +29,9 @@ export default defineVerb({
   interruptible: true,
   async run(values, { signal, note }) {
     const modes = SERVE_MODES.filter((mode) => values[mode.flag]);
-    const unknown = (["openai", "reward", "openenv"] as const).find((flag) => values[flag] && modes.every((mode) => mode.flag !== flag));
-    if (modes.length === 0 || unknown !== undefined) {
+    if (modes.length === 0) {
       throw new InputError({
-        message: unknown === undefined ? "nothing to serve was named" : `--${unknown} is not in this version`,
+        message: "nothing to serve was named",
         expected: SERVE_MODES.map((mode) => `--${mode.flag}`).join(", "),
         remedy: "envwright serve --help lists what it takes",
       });
