@@ -1,9 +1,11 @@
 /** `envwright doctor`: what a run needs of this machine, each tried for real. Exit code 1 when something that every run needs is missing. */
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, freemem, tmpdir, totalmem } from "node:os";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { z } from "zod";
-import { BoundaryError, EnvwrightError, pretrainOptionsSchema, Seed } from "../../core/index.js";
+import { BoundaryError, EnvwrightError, pretrainOptionsSchema, type Recipe, Seed } from "../../core/index.js";
 import { familyByName, familyNames } from "../../environments/index.js";
 import { renderPng } from "../../evaluation/index.js";
 import { checkRecipe, newModel } from "../../loop/index.js";
@@ -113,7 +115,8 @@ async function checkOneRecipe(name: string): Promise<Check> {
   return attempt(label, async () => {
     const { recipe, dir } = loadRecipe(name);
     if (recipe.rendering === "chat") {
-      const detail = `${recipe.stages} stages in the chat rendering: written down for trainers of language models, of which none is built in`;
+      const written = `${recipe.stages} stages in the chat rendering: written down for trainers of language models, of which none is built in`;
+      const detail = [written, ...(await enginesLack(recipe))].join("; ");
       return { name: label, state: "warning", detail };
     }
     const { family } = checkRecipe(recipe);
@@ -122,6 +125,20 @@ async function checkOneRecipe(name: string): Promise<Check> {
       const model = await readModelConfig(resolve(dir, recipe.base));
       return `${detail}; base of ${model.num_hidden_layers} layers, hidden size ${model.hidden_size}`;
     });
-    return base.state === "ok" ? base : { ...base, state: "warning" };
+    const lack = await enginesLack(recipe);
+    if (base.state === "ok" && lack.length === 0) return base;
+    return { ...base, state: "warning", detail: [base.detail, ...lack].join("; ") };
   });
+}
+
+/** What an engine outside of this process lacks here. Nothing is imported: that would take seconds. */
+export async function enginesLack({ trainer }: Recipe): Promise<string[]> {
+  if (trainer.kind === "embedded") return [];
+  const script = `from importlib.util import find_spec as f; print(*[m for m in ("${trainer.kind}", "envwright") if f(m) is None])`;
+  try {
+    const missing = (await promisify(execFile)(trainer.python, ["-c", script])).stdout.trim();
+    return missing === "" ? [] : [`${trainer.python} has no ${missing.replace(" ", " and no ")} (trainer.python names another)`];
+  } catch (error) {
+    return [`${trainer.python} does not run: ${(error as Error).message.split("\n", 1)[0]!}`];
+  }
 }
