@@ -7,6 +7,7 @@ import {
   nearest,
   pairedDifference,
   pairedOutcomes,
+  pairedOverBoards,
   parseWith,
   Random,
   recipeSchema,
@@ -117,6 +118,18 @@ describe("statistics", () => {
     const d = pairedOutcomes(report([0, -1, 1, 3]), report([1, 1, -1, 3]), 0);
     expect(d.n).toBe(2);
     expect(d.difference).toBe(0.5);
+  });
+
+  it("takes the mean of a board over the pairs that answered it, and its error over boards, so that the same pair twice says no more", () => {
+    const pair = [report([0, 0, 1, 1]), report([1, 0, 1, 0])] as const;
+    expect(pairedOverBoards([pair, pair], 0)).toEqual(pairedOutcomes(...pair, 0));
+    // Differences of the boards: 1 and 0 → 0.5; 0 and 0; 0 alone; nothing.
+    const d = pairedOverBoards([[report([0, 0, 1, -1]), report([1, 0, 1, 1])], [report([0, 1, -1, 0]), report([0, 1, 1, -1])]], 0); // biome-ignore format: one call
+    expect(d).toMatchObject({ n: 3, difference: expect.closeTo(1 / 6), stderr: expect.closeTo(1 / 6) });
+    expect(() => pairedOverBoards([pair, [report([1], { set_sha256: "t" }), report([1], { set_sha256: "t" })]], 0)).toThrow(
+      /different sets/,
+    );
+    expect(pairedOverBoards([], 0)).toMatchObject({ n: 0, difference: 0 });
   });
 
   it("does not pair different boards, nor optimality under different objectives", () => {
