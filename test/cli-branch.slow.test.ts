@@ -1,5 +1,5 @@
 /** Counterfactual branches through the command line, on runs of an untrained miniature. */
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callCli } from "./call-cli.js";
@@ -31,12 +31,27 @@ test("branches train from one checkpoint at equal tokens, the taken proposal amo
 
   const kept = statSync(at("b/keep-seed1/run.json")).mtimeMs;
   rmSync(at("b/mine-seed1"), { recursive: true });
+  // Nobody is asked and nothing is read again: what was proposed is in branch.json, whatever the engineer or the file would say now.
+  rmSync(at("mine.json"));
   expect((await runCli(line)).code).toBe(2);
   const again = await runCli([...line, "--resume"]);
   expect(again.code, again.stderr).toBe(0);
   expect(JSON.parse(again.stdout).report).toEqual(report);
   expect(statSync(at("b/keep-seed1/run.json")).mtimeMs).toBe(kept);
-  expect((await runCli([...line, "--seeds", "2", "--resume"])).stderr).toMatch(/other branches than are asked for/);
+  const [fewer, longer] = [line.with(4, "keep"), line.with(6, "3")];
+  for (const other of [[...line, "--seeds", "2"], [...line, "--proposals", "rule"], fewer, longer]) {
+    expect((await callCli([...other, "--resume"])).stderr).toMatch(/other branches than are asked for/);
+  }
+});
+
+test("a run of another trainer is refused at the start", async () => {
+  cpSync(at("run"), at("foreign"), { recursive: true });
+  const record = JSON.parse(readFileSync(at("foreign/run.json"), "utf8"));
+  writeFileSync(at("foreign/run.json"), JSON.stringify({ ...record, recipe: { ...record.recipe, trainer: { kind: "trl" } } }));
+  const line = ["branch", "--from", at("foreign/stages/00"), "--proposals", "keep", "--steps", "2", "--out", at("none")];
+  const { code, stderr } = await callCli(line);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/was trained by trl, whose stages cannot be branched/)]);
+  expect(existsSync(at("none"))).toBe(false);
 });
 
 test("what is no proposal is refused before anything is written", async () => {

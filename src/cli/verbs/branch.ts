@@ -7,14 +7,17 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { basename, extname, join } from "node:path";
+import { z } from "zod";
 import {
   BoundaryError,
   ConfigError,
+  CorruptFileError,
   canonicalJson,
   type EngineerOptions,
   InfeasibleError,
   InputError,
   InterruptedError,
+  parseJsonWith,
   parseWith,
   proposalSchema,
   type Recipe,
@@ -79,6 +82,14 @@ export default defineVerb({
   async run(values, { signal, print, printJson, note }) {
     const { folder, stage } = await openStage(values.from);
     const { recipe } = folder.record;
+    if (recipe.trainer.kind !== "embedded") {
+      throw new ConfigError({
+        message: `${folder.dir} was trained by ${recipe.trainer.kind}, whose stages cannot be branched`,
+        value: recipe.trainer.kind,
+        expected: "a run of the trainer embedded: a branch needs its checkpoints, its state and its count of tokens",
+        remedy: "branch a run of the embedded trainer",
+      });
+    }
     const family = familyByName(recipe.family);
     const out = values.out ?? `${folder.dir}-branch-${String(stage).padStart(2, "0")}`;
     if (!values.resume && existsSync(out) && (await readdir(out)).length > 0) {
@@ -91,8 +102,8 @@ export default defineVerb({
     const model = values.model === undefined ? {} : { policy: values.model };
     const options = { ...recipe.engineer, ...model };
     const variant = values.variant ?? recipe.engineer.variant;
-    const configs = await proposedConfigs({ folder, stage, family, names, options, variant, signal });
-    const { branches, taken } = distinct(configs);
+    const stored = await storedBranches(out);
+    const { branches, taken } = stored ?? distinct(await proposedConfigs({ folder, stage, family, names, options, variant, signal }));
     const training = await folder.readRecord(stage, "training.json", trainingSummarySchema);
     const tokens = Math.max(1, Math.round((values.steps * training.completion_tokens) / Math.max(1, training.steps)));
     for (const { name, config } of branches) refuseInfeasible(family, name, config);
@@ -107,8 +118,9 @@ export default defineVerb({
       branches: branches.map(({ name, proposals, config }) => ({ name, proposals, config })),
     };
     const written = `${canonicalJson(plan, 2)}\n`;
-    const planFile = join(out, "branch.json");
-    if (existsSync(planFile) && (await readFile(planFile, "utf8")) !== written) {
+    const planFile = join(out, PLAN);
+    const isOther = stored !== undefined && (canonicalJson(stored, 2) !== canonicalJson(plan, 2) || !isSameAsked(names, branches));
+    if (isOther) {
       throw new InputError({ message: `${out} holds other branches than are asked for`, value: out, expected: "the same stage, proposals, steps and seeds", remedy: "choose another --out, or ask as before" }); // biome-ignore format: one call
     }
     await writeFileAtomic(planFile, written);
@@ -163,6 +175,31 @@ export default defineVerb({
     }
   },
 });
+
+/** branch.json: what was asked for, with the configs that were proposed. They are asked for once: an engineer may say something else the next time. */
+const planSchema = z.strictObject({
+  run: z.string(),
+  stage: z.int(),
+  checkpoint: z.string(),
+  tokens: z.int(),
+  seeds: z.array(z.int()),
+  taken: z.string().optional(),
+  branches: z.array(z.strictObject({ name: z.string(), proposals: z.array(z.string()), config: z.unknown() })).min(1),
+});
+const PLAN = "branch.json";
+
+async function storedBranches(out: string): Promise<z.infer<typeof planSchema> | undefined> {
+  const file = join(out, PLAN);
+  return existsSync(file) ? parseJsonWith(planSchema, await readFile(file, "utf8"), file, CorruptFileError) : undefined;
+}
+
+/** The same proposals by name, in any order; what the run took is one of them unnamed. */
+function isSameAsked(names: readonly string[], branches: readonly { proposals: readonly string[] }[]): boolean {
+  const asked = new Set(names.map((name) => (name === KEEP || ENGINEERS.includes(name) ? name : basename(name, extname(name)))));
+  const held = new Set(branches.flatMap((b) => b.proposals));
+  for (const set of [asked, held]) set.delete(TAKEN);
+  return asked.size === held.size && [...asked].every((name) => held.has(name));
+}
 
 interface ProposedConfig {
   name: string;
