@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from conftest import Fake
+from envwright.train_trl import metrics_line
 
 from envwright import RewardClient, RewardServiceError, compute_score, reward_function, verl_reward
-from envwright.train_trl import metrics_line
 
 
 def client(fake: Fake, **options: Any) -> RewardClient:
