@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const shared = { pool: "forks" as const };
+const shared = { pool: "forks" as const, hookTimeout: 300_000 };
 
 /** `quick` runs on every change; `slow` holds what needs minutes (training runs, large fuzzes). */
 export default defineConfig({
