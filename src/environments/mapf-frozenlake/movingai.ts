@@ -19,14 +19,7 @@ export interface MovingAiMap {
 
 /** @param source named in errors. @throws {CorruptFileError} naming the line. @throws {InputError} for a map larger than the solver's */
 export function parseMap(text: string, source: string): MovingAiMap {
-  const lines = text.replace(/(\r?\n)+$/, "").split(/\r?\n/);
-  const bad = (number: number, problem: string, expected: string) =>
-    new CorruptFileError({
-      message: `${source}, line ${number}: ${problem}`,
-      value: lines[number - 1],
-      expected,
-      remedy: "correct the line",
-    });
+  const { lines, bad } = linesOf(text, source);
   if (!/^type\s+\S+$/.test(lines[0] ?? "")) throw bad(1, "not the type of a map", "type octile");
   const header = new Map<string, number>();
   for (const number of [2, 3]) {
@@ -63,14 +56,7 @@ export function parseMap(text: string, source: string): MovingAiMap {
 
 /** The agents of the first `count` lines. @throws {CorruptFileError} naming the line. @throws {InputError} when there are fewer */
 export function parseScenario(text: string, source: string, map: MovingAiMap, count: number): Agent[] {
-  const lines = text.replace(/(\r?\n)+$/, "").split(/\r?\n/);
-  const bad = (number: number, problem: string, expected: string) =>
-    new CorruptFileError({
-      message: `${source}, line ${number}: ${problem}`,
-      value: lines[number - 1],
-      expected,
-      remedy: "correct the line",
-    });
+  const { lines, bad } = linesOf(text, source);
   if (!/^version\s+[\d.]+$/.test((lines[0] ?? "").trim())) throw bad(1, "not the version of a scenario", "version 1");
   const whole = "bucket, map, map width, map height, start x, start y, goal x, goal y, length, with tabs between";
   const blocked = new Set(map.holes.map(String));
@@ -124,4 +110,17 @@ export function movingAiBoard(map: MovingAiMap, agents: Agent[], source: string)
     for (let column = 0; column < size; column++) if (row >= map.height || column >= map.width) beyond.push([row, column]);
   const holes = [...map.holes, ...beyond].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   return parseWith(boardSchema, { size, holes, agents }, source, InputError);
+}
+
+/** The lines of a file, and the error for one of them, counted from 1. */
+function linesOf(text: string, source: string) {
+  const lines = text.replace(/(\r?\n)+$/, "").split(/\r?\n/);
+  const bad = (number: number, problem: string, expected: string) =>
+    new CorruptFileError({
+      message: `${source}, line ${number}: ${problem}`,
+      value: lines[number - 1],
+      expected,
+      remedy: "correct the line",
+    });
+  return { lines, bad };
 }

@@ -2,6 +2,8 @@
  * The nodes of a best-first search over joint positions: packed positions, cost, parent, a hash table to find them and a bucket queue.
  * Stamps instead of clearing: a new search forgets the old one in constant time. Memory only grows.
  */
+import { grown, hashPosition } from "./packed-position.js";
+
 export class JointNodes {
   /** Seven bits an agent: agents 0–3 of the searched set in `low`, 4–7 in `high`. */
   low = new Int32Array(1024);
@@ -42,7 +44,7 @@ export class JointNodes {
   find(low: number, high: number): number {
     const { table, base } = this;
     const mask = table.length - 1;
-    for (let slot = hash(low, high) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hashPosition(low, high) & mask; ; slot = (slot + 1) & mask) {
       const node = table[slot]! - base;
       if (node < 0) return -1;
       if (this.low[node] === low && this.high[node] === high) return node;
@@ -83,7 +85,7 @@ export class JointNodes {
     const mask = table.length - 1;
     const low = this.low[node]!;
     const high = this.high[node]!;
-    for (let slot = hash(low, high) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hashPosition(low, high) & mask; ; slot = (slot + 1) & mask) {
       const known = table[slot]! - base;
       if (known >= 0 && (this.low[known] !== low || this.high[known] !== high)) continue;
       table[slot] = base + node;
@@ -102,17 +104,4 @@ export class JointNodes {
     this.table = new Int32Array(this.table.length * 2);
     for (let node = 0; node < filled; node++) this.enter(node);
   }
-}
-
-function hash(low: number, high: number): number {
-  let h = Math.imul(low, 0x9e3779b1) ^ Math.imul(high, 0x85ebca77);
-  h ^= h >>> 15;
-  h = Math.imul(h, 0x2c1b3c6d);
-  return h ^ (h >>> 13);
-}
-
-function grown(array: Int32Array): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(array.length * 2);
-  larger.set(array);
-  return larger;
 }

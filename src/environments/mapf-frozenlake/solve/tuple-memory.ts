@@ -2,6 +2,8 @@
  * What is proven about the increases of sets of agents at joint positions: a hash table from the packed position, set included, to the
  * proven least and greatest increase. Stamps instead of clearing; memory only grows.
  */
+import { grown, hashPosition } from "./packed-position.js";
+
 export class TupleMemory {
   /** Proven least increase, by entry. */
   least = new Uint8Array(1024);
@@ -27,7 +29,7 @@ export class TupleMemory {
   find(low: number, high: number): number {
     const { table, base } = this;
     const mask = table.length - 1;
-    for (let slot = hash(low, high) & mask; ; slot = (slot + 1) & mask) {
+    for (let slot = hashPosition(low, high) & mask; ; slot = (slot + 1) & mask) {
       const entry = table[slot]! - base;
       if (entry < 0) return -1;
       if (this.low[entry] === low && this.high[entry] === high) return entry;
@@ -58,7 +60,7 @@ export class TupleMemory {
   private link(entry: number): void {
     const { table, base } = this;
     const mask = table.length - 1;
-    let slot = hash(this.low[entry]!, this.high[entry]!) & mask;
+    let slot = hashPosition(this.low[entry]!, this.high[entry]!) & mask;
     while (table[slot]! >= base) slot = (slot + 1) & mask;
     table[slot] = base + entry;
   }
@@ -76,17 +78,4 @@ export class TupleMemory {
     this.table = new Int32Array(this.table.length * 2);
     for (let entry = 0; entry < filled; entry++) this.link(entry);
   }
-}
-
-function hash(low: number, high: number): number {
-  let h = Math.imul(low, 0x9e3779b1) ^ Math.imul(high, 0x85ebca77);
-  h ^= h >>> 15;
-  h = Math.imul(h, 0x2c1b3c6d);
-  return h ^ (h >>> 13);
-}
-
-function grown(array: Int32Array): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(array.length * 2);
-  larger.set(array);
-  return larger;
 }
