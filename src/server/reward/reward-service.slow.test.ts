@@ -1,26 +1,18 @@
 /** The reward service under what takes seconds: a body far too large, a thousand connections, an end while a long batch is open. */
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Seed } from "../../core/index.js";
-import { mapfFrozenLake as family, type Instance } from "../../environments/mapf-frozenlake/index.js";
+import type { Instance } from "../../environments/mapf-frozenlake/index.js";
 import { type RewardService, type ScoreResult, serveReward } from "./index.js";
+import { gold, options, rewardTestBoards } from "./test-boards.js";
 
-const config = family.configSchema.parse({
-  agents: [2, 3],
-  objective: "makespan",
-  sizes: { "4": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0.3 }, "5": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0.3 } },
-});
-const options = { family: family.name, rendering: "compact", objective: "makespan", threads: 1 } as const;
 let instances: Instance[] = [];
 let service: RewardService;
 
 beforeAll(async () => {
-  ({ instances } = await family.generate(config, { count: 24, seed: Seed.root("reward-service") }));
+  instances = await rewardTestBoards();
   service = await serveReward(options);
 });
 afterAll(() => service.close());
-
-const gold = (instance: Instance) => family.demonstrate(instance, "makespan", "compact");
 
 test("a body of 100 MB is refused with 413, announced or not", async () => {
   const announced = await statusOf(service.url, { "content-length": String(100e6) }, () => {});

@@ -1,21 +1,16 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { rewardOptionsSchema, Seed } from "../../core/index.js";
+import { rewardOptionsSchema } from "../../core/index.js";
 import { mapfFrozenLake as family, type Instance } from "../../environments/mapf-frozenlake/index.js";
 import { FamilyScorer } from "../../rewards/index.js";
 import { type RewardService, type ScoredItem, type ScoreResult, serveReward } from "./index.js";
+import { gold, options, rewardTestBoards } from "./test-boards.js";
 
-const config = family.configSchema.parse({
-  agents: [2, 3],
-  objective: "makespan",
-  sizes: { "4": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0.3 }, "5": { data_ratio: 0.5, hole_ratio: 0.2, wait_ratio: 0.3 } },
-});
-const options = { family: family.name, rendering: "compact", objective: "makespan", threads: 1 } as const;
 let instances: Instance[] = [];
 let service: RewardService;
 
 beforeAll(async () => {
-  ({ instances } = await family.generate(config, { count: 24, seed: Seed.root("reward-service") }));
+  instances = await rewardTestBoards();
   service = await serveReward(options);
 });
 afterAll(() => service.close());
@@ -27,7 +22,6 @@ const ask = async (body: unknown, url = service.url): Promise<ScoreResult[]> => 
   expect(response.status).toBe(200);
   return ((await response.json()) as { results: ScoreResult[] }).results;
 };
-const gold = (instance: Instance) => family.demonstrate(instance, "makespan", "compact");
 
 describe("scores", () => {
   test("are those of the loop's own scorer, for right, wrong, unreadable and truncated answers", async () => {

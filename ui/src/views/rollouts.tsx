@@ -37,6 +37,12 @@ export function RolloutsView({ run }: { run: string }) {
   const family = detail.data?.family;
   const strata = Object.keys(detail.data?.report.base?.by_size ?? detail.data?.stages[0]?.requested ?? {}).sort(byNumber);
   const agents = Object.keys(detail.data?.report.base?.by_tag ?? {}).flatMap((t) => (t.startsWith("agents=") ? [t.slice(7)] : []));
+  const bound = (name: string, label: string) => (
+    <label>
+      {label}
+      <input type="number" step="0.05" min="0" max="1" value={query.get(name) ?? ""} onInput={(e) => change(name, e.currentTarget.value)} />
+    </label>
+  );
   const select = (name: string, label: string, values: readonly (string | number)[], all: string) => (
     <label>
       {label}
@@ -71,28 +77,8 @@ export function RolloutsView({ run }: { run: string }) {
         {select("code", "code", ["valid", ...(family?.failureCodes.map((c) => c.code) ?? [])], "all")}
         {set === "training" ? (
           <>
-            <label>
-              reward from
-              <input
-                type="number"
-                step="0.05"
-                min="0"
-                max="1"
-                value={query.get("reward_min") ?? ""}
-                onInput={(e) => change("reward_min", e.currentTarget.value)}
-              />
-            </label>
-            <label>
-              to
-              <input
-                type="number"
-                step="0.05"
-                min="0"
-                max="1"
-                value={query.get("reward_max") ?? ""}
-                onInput={(e) => change("reward_max", e.currentTarget.value)}
-              />
-            </label>
+            {bound("reward_min", "reward from")}
+            {bound("reward_max", "to")}
           </>
         ) : null}
         <label>
