@@ -150,6 +150,8 @@ export class EngineTrainer<I extends InstanceBase> implements Trainer<I> {
           request.onLog?.(line);
         },
       });
+      // No look may begin beside the last one: two at once would read the same lines.
+      clearInterval(timer);
       await looking;
       await tell();
       await written;

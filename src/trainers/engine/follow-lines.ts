@@ -4,11 +4,18 @@ import { open } from "node:fs/promises";
 export class LineFollower {
   private offset = 0;
   private rest = Buffer.alloc(0);
+  private last: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly path: string) {}
 
-  /** The lines finished since the last call; none while the file does not exist. */
-  async next(): Promise<string[]> {
+  /** The lines finished since the last call; none while the file does not exist. Calls that overlap are answered one after the other. */
+  next(): Promise<string[]> {
+    const lines = this.last.then(() => this.read());
+    this.last = lines.catch(() => {});
+    return lines;
+  }
+
+  private async read(): Promise<string[]> {
     const file = await open(this.path, "r").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
       throw error;
