@@ -17,7 +17,7 @@ import {
   propose,
   settleConfig,
   trainStage,
-} from "./steps.js";
+} from "./steps/index.js";
 import type { Workbench } from "./workbench.js";
 
 export async function closedLoop<I extends InstanceBase>(bench: Workbench<I>): Promise<void> {
