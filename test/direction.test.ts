@@ -4,16 +4,20 @@ import { describe, expect, test } from "vitest";
 
 const SOURCE = resolve(import.meta.dirname, "../src");
 
-/** Part → parts it may import. Stages import core, and nn where they compute; store is the folder that stages' records are kept in. */
+/**
+ * Part → parts it may import. Stages import core, and nn where they compute; store is the folder that stages' records are kept in, processes
+ * are what runs beside this program.
+ */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   core: [],
   nn: ["core"],
   store: ["core"],
+  processes: ["core"],
   environments: ["core"],
-  policies: ["core", "nn"],
+  policies: ["core", "nn", "processes"],
   rollouts: ["core"],
   rewards: ["core"],
-  trainers: ["core", "nn"],
+  trainers: ["core", "nn", "processes"],
   evaluation: ["core"],
   diagnosis: ["core"],
   engineers: ["core"],
