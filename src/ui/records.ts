@@ -19,6 +19,7 @@ import type { PublishedRow } from "../evaluation/published.js";
 import type { ReportedGain, RunReport } from "../evaluation/report.js";
 import type { SetReport } from "../evaluation/set-report.js";
 import type { ArmSummary } from "../experiments/summary.js";
+import type { SqlLimits } from "../store/read-only-sql.js";
 
 /** `waiting`: a live run whose engineer is a person, who has not answered yet. */
 export type RunState = "running" | "waiting" | "finished" | "failed" | "interrupted";
@@ -166,9 +167,20 @@ export interface RolloutPage {
   total: number;
   /** Count of every code under the filter. */
   codes: Record<string, number>;
-  /** The query with its values written in, for any DuckDB. */
+  /** The query that found them, with its values written in, over the tables of a free query. */
   sql: string;
+  /** What `rollouts` is in it, over the run's files, for any DuckDB; of this set alone. */
+  view: string;
   milliseconds: number;
+}
+
+/** The answer to a free query in SQL. */
+export type { SqlAnswer } from "../store/read-only-sql.js";
+
+/** What a free query may name. */
+export interface SqlTables {
+  tables: { name: string; columns: { name: string; type: string }[] }[];
+  limits: SqlLimits;
 }
 
 export type Cell = [number, number];

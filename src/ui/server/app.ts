@@ -3,6 +3,7 @@
  * Computes nothing of its own: each route is a question to one of the modules beside this one.
  *
  *     GET  /api/meta  /api/runs  /api/runs/:run  /api/runs/:run/events  /api/runs/:run/stages/:stage
+ *     GET  /api/runs/:run/tables  /api/runs/:run/sql?sql
  *     GET  /api/runs/:run/rollouts?…  /api/runs/:run/rollout?set&stage&id  /api/runs/:run/picture?…  /api/compare?runs=a,b  /api/benchmarks  /api/experiments
  *     POST /api/runs/:run/stages/:stage/propose  /api/runs/:run/stages/:stage/answer          (--allow-actions)
  */
@@ -18,12 +19,14 @@ import { benchmarks, comparison, experiments } from "./comparisons.js";
 import { followEvents } from "./event-tail.js";
 import { guard } from "./guard.js";
 import { answerAsHuman, humanAnswerSchema } from "./human.js";
+import { RolloutQueries } from "./kept-tables.js";
 import { pageFile } from "./page-files.js";
 import { rolloutDetail, rolloutPicture } from "./rollout-detail.js";
-import { queryRollouts, RolloutQueries, rolloutFilterSchema } from "./rollout-query.js";
+import { queryRollouts, rolloutFilterSchema } from "./rollout-query.js";
 import { ServedRoot } from "./root.js";
 import { isRunning, isWaiting } from "./run-state.js";
 import { RunShelf } from "./runs.js";
+import { SqlQuestions, sqlQuerySchema } from "./sql-questions.js";
 import { stageDetail } from "./stages.js";
 
 /** What the page can ask for beyond reading; the command line hands it in. */
@@ -67,6 +70,7 @@ export function createApp(options: AppOptions): { app: Hono; close: () => Promis
   const shelf = new RunShelf(ServedRoot.at(options.runs, options.isRun));
   const { root } = shelf;
   const queries = new RolloutQueries();
+  const questions = new SqlQuestions();
   const app = new Hono();
 
   app.use("*", guard({ host, actions: actions !== undefined }));
@@ -114,9 +118,17 @@ export function createApp(options: AppOptions): { app: Hono; close: () => Promis
   app.get("/api/runs/:run/rollouts", async (c) => {
     const filter = parseWith(rolloutFilterSchema, c.req.query(), "filter");
     const { folder } = await shelf.open(c.req.param("run"));
-    const family = familyByName(folder.record.recipe.family);
-    const objective = family.objective(family.configSchema.parse(folder.record.recipe.config));
-    return c.json(await queryRollouts(queries, folder, filter, objective, family.name === "mapf-frozenlake"));
+    return c.json(await queryRollouts(queries, folder, filter));
+  });
+
+  app.get("/api/runs/:run/tables", async (c) => {
+    const { folder } = await shelf.open(c.req.param("run"));
+    return c.json(await questions.tables(folder, c.req.raw.signal));
+  });
+  app.get("/api/runs/:run/sql", async (c) => {
+    const { sql } = parseWith(sqlQuerySchema, c.req.query(), "query");
+    const { folder } = await shelf.open(c.req.param("run"));
+    return c.json(await questions.ask(folder, sql, AbortSignal.any([signal, c.req.raw.signal])));
   });
 
   app.get("/api/runs/:run/rollout", async (c) => {
@@ -170,7 +182,7 @@ export function createApp(options: AppOptions): { app: Hono; close: () => Promis
 
   app.all("/api/*", (c) => missing(c, "there is no such question"));
   app.get("*", (c) => pageFile(c, options.pageDir));
-  return { app, close: () => queries.close() };
+  return { app, close: async () => void (await Promise.all([queries.close(), questions.close()])) };
 }
 
 function stageOf(c: Context): number {

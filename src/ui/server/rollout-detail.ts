@@ -12,7 +12,7 @@ import { recordOf } from "../../store/columns.js";
 import { openDuckDB } from "../../store/duckdb.js";
 import type { RunFolder } from "../../store/index.js";
 import type { Cell, RolloutDetail, RolloutSet, Track } from "../records.js";
-import { rolloutFiles } from "./rollout-query.js";
+import { rolloutFiles } from "./rollout-tables.js";
 
 interface Found {
   rollout: Rollout;

@@ -7,7 +7,7 @@ import { type Rollout, recipeSchema, rolloutSchema, SCHEMA_VERSION, stageConfigS
 import { instanceSchema, mapfFrozenLake } from "../../environments/mapf-frozenlake/index.js";
 import { isOwnHost } from "../../server/own-host.js";
 import { RunFolder, writeParquet } from "../../store/index.js";
-import type { RolloutDetail, RolloutPage, RunDetail, RunEntry, StageDetail } from "../records.js";
+import type { RolloutDetail, RolloutPage, RunDetail, RunEntry, SqlAnswer, SqlTables, StageDetail } from "../records.js";
 import { createApp } from "./app.js";
 import { startUi } from "./serve.js";
 
@@ -193,6 +193,33 @@ describe("rollouts", () => {
     expect((await json<RolloutPage>("/api/runs/one/rollouts?limit=1&offset=1")).rows.map((r) => r.id)).toEqual(["0/validation/0/0/1"]);
     for (const query of ["limit=9999", "order=id;drop", "colour=red", "stage=x"])
       expect((await get(`/api/runs/one/rollouts?${query}`)).status, query).toBe(400);
+  });
+
+  test("are answered in free SQL too: the filter's own query gives its rows, and refusals say why", async () => {
+    const sql = (text: string) => get(`/api/runs/one/sql?sql=${encodeURIComponent(text)}`);
+    const page = await json<RolloutPage>("/api/runs/one/rollouts?code=hole&agents=2&size=3&order=tokens&direction=desc");
+    const same = (await (await sql(page.sql)).json()) as SqlAnswer;
+    const named = same.rows.map((row) => Object.fromEntries(same.columns.map(({ name }, i) => [name, row[i]])));
+    expect([page.rows.length, named]).toEqual([1, page.rows]);
+    const { rows } = (await (
+      await sql("SELECT set, len(i.holes) FROM rollouts JOIN instances i USING (set) GROUP BY ALL")
+    ).json()) as SqlAnswer;
+    expect(rows).toEqual([["validation", "1"]]);
+    const { tables } = await json<SqlTables>("/api/runs/one/tables");
+    expect(tables.map(({ name }) => name)).toEqual(["rollouts", "instances"]);
+    expect(tables[0]!.columns).toContainEqual({ name: "completion", type: "VARCHAR" });
+    for (const text of [
+      "SELECT * FROM read_csv('/etc/passwd')",
+      `FROM '${join(runs, "one", "run.json")}'`,
+      "COPY rollouts TO 'x'",
+      "SELECT 1; SELECT 2",
+      "PRAGMA x",
+    ]) {
+      const refused = await sql(text);
+      expect([text, refused.status, await refused.text()]).toEqual([text, 400, expect.not.stringContaining("root:")]);
+    }
+    expect((await get("/api/runs/one/sql")).status).toBe(400);
+    expect((await get("/api/runs/link/sql?sql=SELECT%201")).status).toBe(404);
   });
 
   test("come with the places of every agent under the plan that was judged, and the rule it breaks", async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { RolloutQueries } from "./rollout-query.js";
+import { openBounded, RolloutQueries } from "./kept-tables.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-query-"));
 const file = (name: string) => join(dir, name);
@@ -38,5 +38,18 @@ test("requests for more tables than are kept, and for one table, at once: each g
   const names = ["a", "b", "c", "d", "a", "a", "c", "b"];
   const found = await Promise.all(names.map((name) => ids(queries, name, [name])));
   expect(found).toEqual(names.map((name) => [name]));
+  await queries.close();
+});
+
+test("a database that could not be opened is opened again by the next request", async () => {
+  let opened = 0;
+  const queries = new RolloutQueries(async () => {
+    if (opened++ === 0) throw new Error("no memory is left");
+    return openBounded();
+  });
+  await expect(ids(queries, "k", ["a"])).rejects.toThrow("no memory is left");
+  expect(await ids(queries, "k", ["a"])).toEqual(["a"]);
+  expect(await ids(queries, "k", ["a", "b"])).toEqual(["a", "b"]);
+  expect(opened).toBe(2);
   await queries.close();
 });
