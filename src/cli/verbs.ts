@@ -34,5 +34,6 @@ export const VERBS: readonly VerbEntry[] = [
   entry("experiment", "Run a matrix of runs (arms × seeds) and compare them", () => import("./verbs/experiment.js")),
   entry("serve", "Serve a policy as an OpenAI-compatible endpoint, rewards, or an environment", () => import("./verbs/serve.js")),
   entry("ui", "Serve the dashboard: runs as they go on, stages, rollouts, benchmarks", () => import("./verbs/ui.js")),
+  entry("sql", "Ask a run's rollouts, instances and training steps in SQL (DuckDB), reading only", () => import("./verbs/sql.js")),
   entry("doctor", "Check that this machine can run everything", () => import("./verbs/doctor.js")),
 ];

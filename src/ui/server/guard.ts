@@ -1,6 +1,6 @@
 /**
- * Who may ask. The page is served to this machine: a name that is not its own (DNS rebinding), a POST from another origin, and a POST without
- * `--allow-actions` are refused. Every answer forbids the browser to load anything from elsewhere.
+ * Who may ask. The page is served to this machine: a name that is not its own (DNS rebinding), a request from another site's page, and a POST
+ * without `--allow-actions` are refused. Every answer forbids the browser to load anything from elsewhere.
  */
 import type { MiddlewareHandler } from "hono";
 import { isOwnHost } from "../../server/own-host.js";
@@ -34,6 +34,11 @@ export function guard({ host, actions }: GuardOptions): MiddlewareHandler {
       return c.json({ error: "this server does not answer to that name", remedy: "open it as http://localhost or by its address" }, 421);
     }
     const { method } = c.req;
+    // The page itself may be linked to from anywhere; what is behind it is asked by itself alone, so that no other page can keep it busy.
+    const site = c.req.header("sec-fetch-site");
+    if (c.req.path.startsWith("/api/") && (site === "cross-site" || site === "same-site")) {
+      return c.json({ error: "a request from another page is refused", remedy: "use the dashboard's own page" }, 403);
+    }
     if (method === "GET" || method === "HEAD") return next();
     if (method !== "POST") return c.json({ error: `${method} is not answered here`, remedy: null }, 405);
     if (!actions) {

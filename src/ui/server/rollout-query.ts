@@ -8,7 +8,7 @@ import type { RunFolder } from "../../store/index.js";
 import { sqlText } from "../../store/read-only-sql.js";
 import type { RolloutPage, RolloutRow } from "../records.js";
 import type { RolloutQueries } from "./kept-tables.js";
-import { listedSql, oneFile, rolloutSource } from "./rollout-tables.js";
+import { listedSql, ofSet, oneFile, rolloutSource } from "./rollout-tables.js";
 
 const list = z
   .string()
@@ -61,7 +61,7 @@ export async function queryRollouts(queries: RolloutQueries, folder: RunFolder, 
     total: Object.values(codes).reduce((a, b) => a + b, 0),
     codes,
     sql: `SELECT ${ROW}\nFROM rollouts${written}${page}`,
-    view: `CREATE VIEW rollouts AS\n${listedSql(source, `, ${sqlText(filter.set)} AS set`)};`,
+    view: `CREATE VIEW rollouts AS\n${ofSet(filter.set, listedSql(source))};`,
     milliseconds: Math.round(performance.now() - start),
   };
 }

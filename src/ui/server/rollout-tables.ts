@@ -5,6 +5,7 @@ import { familyByName } from "../../environments/index.js";
 import type { RunFolder } from "../../store/index.js";
 import { type SqlView, sqlText } from "../../store/read-only-sql.js";
 import type { RolloutSet } from "../records.js";
+import { sizeOf } from "./event-tail.js";
 
 /** What a rollout table is made from. */
 export interface RolloutSource {
@@ -67,17 +68,21 @@ export function listedSql({ set, rollouts, boards, objective }: RolloutSource, m
   FROM ${read(rollouts, ", file_row_number = true")} r${boards.length === 0 ? "" : `\n  LEFT JOIN ${numbered}`}`;
 }
 
+const MORE =
+  ", r.finish_reason, r.advantage, r.reward.accuracy AS accuracy_reward, r.reward.length AS length_reward, r.completion, r.verdict";
+
+/** The rows of `select`, told apart by their set. */
+export const ofSet = (set: RolloutSet, select: string): string => `SELECT ${sqlText(set)} AS set, * FROM (\n  ${select})`;
+
 /** What a free query may name: `rollouts` of both sets with everything that is known of each, `instances`, and the training steps. */
 export async function runViews(folder: RunFolder): Promise<SqlView[]> {
   const sources = [await rolloutSource(folder, "training"), await rolloutSource(folder, "validation")];
   const filled = sources.filter(({ rollouts }) => rollouts.length > 0);
-  const more = (set: RolloutSet): string =>
-    `, r.finish_reason, r.advantage, r.reward.accuracy AS accuracy_reward, r.reward.length AS length_reward, r.completion, r.verdict, '${set}' AS set`;
   const views: SqlView[] = [];
   if (filled.length > 0) {
     views.push({
       name: "rollouts",
-      sql: filled.map((source) => listedSql(source, more(source.set))).join("\nUNION ALL BY NAME\n"),
+      sql: filled.map((source) => ofSet(source.set, listedSql(source, MORE))).join("\nUNION ALL BY NAME\n"),
       files: filled.flatMap(({ rollouts, boards }) => [...rollouts, ...boards]),
     });
   }
@@ -98,6 +103,10 @@ export async function runViews(folder: RunFolder): Promise<SqlView[]> {
     });
   }
   const metrics = join(folder.dir, "metrics.jsonl");
-  if (existsSync(metrics)) views.push({ name: "steps", sql: `SELECT * FROM read_json(${sqlText(metrics)})`, files: [metrics] });
+  if ((await sizeOf(metrics)) > 0) {
+    // A run that goes on may have half a line at the end.
+    const lines = `read_json(${sqlText(metrics)}, format = 'newline_delimited', ignore_errors = true, sample_size = -1)`;
+    views.push({ name: "steps", sql: `SELECT * FROM ${lines}`, files: [metrics] });
+  }
   return views;
 }

@@ -124,6 +124,15 @@ describe("who may ask", () => {
     expect((await send(`{"samples":99}${" ".repeat(60_000)}`)).status).toBe(400);
   });
 
+  test("what another site's page asks in the browser is refused, reading too; a link to the page from there is not", async () => {
+    for (const site of ["cross-site", "same-site"]) {
+      for (const path of ["/api/runs", "/api/runs/one/sql?sql=SELECT%201", "/api/runs/one/events"])
+        expect([site, path, (await get(path, { ...HOST, "sec-fetch-site": site })).status]).toEqual([site, path, 403]);
+      expect((await get("/", { ...HOST, "sec-fetch-site": site })).status).not.toBe(403);
+    }
+    for (const site of ["same-origin", "none"]) expect((await get("/api/runs", { ...HOST, "sec-fetch-site": site })).status).toBe(200);
+  });
+
   test("actions beyond loopback are refused before a port is opened", async () => {
     const actions = { propose: () => Promise.reject(new Error()) };
     await expect(startUi({ runs, host: "0.0.0.0", port: 0, actions })).rejects.toThrow(/anyone on the network/);
