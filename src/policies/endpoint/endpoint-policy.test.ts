@@ -17,6 +17,7 @@ interface Asked {
   policy: EndpointPolicy;
   records: CallRecord[];
   waits: number[];
+  notes: string[];
 }
 
 /** A policy over a server that answers by the number of the request; its waits are noted and not waited. */
@@ -28,12 +29,14 @@ async function policyOver(
   endpoint = await startTestEndpoint(reply);
   const records: CallRecord[] = [];
   const waits: number[] = [];
+  const notes: string[] = [];
   let clock = 1_000_000;
   const options = endpointOptions({ endpoint: "vllm", model: "m", base_url: endpoint.baseUrl, ...file }, "test");
   const policy = new EndpointPolicy(options, {
     key: KEY,
     random: Seed.root("test").at(0),
     recorder: { record: (call) => records.push(call) },
+    note: (text) => notes.push(text),
     now: () => clock,
     sleep: async (ms) => {
       waits.push(ms);
@@ -41,7 +44,7 @@ async function policyOver(
     },
     ...surroundings,
   });
-  return { policy, records, waits };
+  return { policy, records, waits, notes };
 }
 
 const texts = (results: Awaited<ReturnType<EndpointPolicy["complete"]>>) =>
@@ -161,10 +164,34 @@ describe("n", () => {
     expect(endpoint.seen).toHaveLength(calls);
   });
 
-  it("that is refused is not tried again", async () => {
-    const { policy } = await policyOver(() => (response, request) => (request.body.n === undefined ? echo : refusal(400, "n must be 1"))(response, request)); // biome-ignore format: one call
-    expect(texts(await policy.complete(same(3)))).toEqual(["q#0", "q#0", "q#0"]);
-    expect(endpoint.seen.filter(({ body }) => body.n !== undefined)).toHaveLength(1);
+  const refusesN: Reply = (response, request) => (request.body.n === undefined ? echo : refusal(400, "n must be 1"))(response, request);
+
+  it("that is refused is not tried again once the same request without it has succeeded; the reason is told once and stands in the records", async () => {
+    const { policy, records, notes } = await policyOver(() => refusesN);
+    const [first, second] = [await policy.complete(same(3)), await policy.complete(same(3))];
+    expect([texts(first), texts(second)]).toEqual(Array(2).fill(["q#0", "q#0", "q#0"]));
+    expect(endpoint.seen.map(({ body }) => body.n)).toEqual([3, ...Array(6).fill(undefined)]);
+    expect(notes).toEqual([expect.stringMatching(/does not take n \(HTTP 400: n must be 1\)/)]);
+    expect(records[0]!.attempts).toMatchObject([{ status: 400, problem: "HTTP 400: n must be 1" }, { status: 200 }]);
+  });
+
+  it("is asked for again after a refusal that was about something else, which costs every sample of that prompt alone", async () => {
+    const long: Reply = (response, request) =>
+      (request.body.messages[0]!.content === "long" ? refusal(400, "the prompt is too long") : echo)(response, request);
+    const { policy, notes } = await policyOver(() => long, { concurrency: 1 });
+    const results = await policy.complete([...requests(3, { prompt: "long" }), ...same(3)]);
+    expect(texts(results)).toEqual([...Array(3).fill("endpoint: HTTP 400: the prompt is too long"), "q#0", "q#1", "q#2"]);
+    expect(endpoint.seen.map(({ body }) => body.n)).toEqual([3, undefined, 3]);
+    expect(notes).toEqual([]);
+  });
+
+  it("that is taken and ignored is not used again, and the record says how many choices came", async () => {
+    const { policy, records, notes } = await policyOver(() => chat([{ content: "only" }]));
+    await policy.complete(same(2));
+    await policy.complete(same(2));
+    expect(endpoint.seen.map(({ body }) => body.n)).toEqual([2, undefined, undefined, undefined]);
+    expect(records[0]!.attempts).toMatchObject([{ status: 200, problem: "1 of 2 choices came" }]);
+    expect(notes).toEqual([expect.stringMatching(/does not take n \(1 of 2 choices came\)/)]);
   });
 });
 
@@ -220,6 +247,14 @@ describe("a fault of the endpoint", () => {
     const { policy, waits } = await policyOver(() => refusal(404, "no such model"));
     expect(texts(await policy.complete(requests(1)))).toEqual(["endpoint: HTTP 404: no such model"]);
     expect(waits).toEqual([]);
+  });
+
+  it("such as a sampling field that the model does not take stops all that follows, and says how to leave the field out", async () => {
+    const message = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.";
+    const { policy } = await policyOver(() => refusal(400, message), { concurrency: 1 });
+    const results = texts(await policy.complete(requests(5)));
+    expect(results).toEqual(Array(5).fill(`endpoint: HTTP 400: ${message}; "omit: [temperature]" in a policy file leaves it out`));
+    expect(endpoint.seen).toHaveLength(1);
   });
 
   it("such as a wrong key stops all that follows, so that nothing is asked in vain", async () => {
@@ -319,10 +354,11 @@ describe("structured output", () => {
   });
 
   it("that is refused falls back to plain text, which is remembered", async () => {
-    const { policy, waits } = await policyOver(() => (response, request) => (request.body.response_format === undefined ? echo : refusal(400, "response_format is not supported"))(response, request), { concurrency: 1 }); // biome-ignore format: one call
+    const { policy, waits, notes } = await policyOver(() => (response, request) => (request.body.response_format === undefined ? echo : refusal(400, "response_format is not supported"))(response, request), { concurrency: 1 }); // biome-ignore format: one call
     expect(texts(await policy.complete(requests(3, { jsonSchema })))).toEqual(["q0#0", "q1#0", "q2#0"]);
     expect(endpoint.seen.filter(({ body }) => body.response_format !== undefined)).toHaveLength(1);
     expect(waits).toEqual([]);
+    expect(notes).toEqual([expect.stringMatching(/does not take a JSON Schema \(HTTP 400: response_format is not supported\)/)]);
   });
 
   it("is still asked for after a refusal that was about something else", async () => {
@@ -339,7 +375,9 @@ it("an interruption ends what is under way, asks nothing more, and keeps what wa
   const running = policy.complete(requests(9), { signal: controller.signal, onResult: (index) => answered.push(index) });
   while (endpoint.seen.length < 3) await sleep(2);
   controller.abort();
-  await expect(running).rejects.toThrow(InterruptedError);
+  const error = await running.catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(InterruptedError);
+  expect((error as Error).message).toBe("interrupted after 2 of 9 answers");
   expect(answered).toEqual([0, 1]);
   expect(records).toHaveLength(2);
   expect(endpoint.seen).toHaveLength(3);

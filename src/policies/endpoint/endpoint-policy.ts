@@ -105,7 +105,9 @@ export class EndpointPolicy implements Policy {
       results[index] = result;
       this.surroundings.recorder?.record(callRecord(this.name, requests[index]!, result, detail));
       options.onResult?.(index, result);
-      options.onProgress?.(++done);
+      // On its own line: an optional call evaluates no arguments where nobody listens.
+      done++;
+      options.onProgress?.(done);
     };
     const lane = async (): Promise<void> => {
       for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
