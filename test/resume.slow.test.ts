@@ -26,8 +26,8 @@ function finished(child: ChildProcess): Promise<{ code: number | null; stderr: s
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, stderr })));
 }
 
-/** Kills the child as soon as its event log holds `marker`, and waits until it is gone. */
-async function killAt(child: ChildProcess, dir: string, marker: RegExp): Promise<boolean> {
+/** Kills the child as soon as its event log holds `marker`, and waits until it is gone. A child that ends before that fails the test. */
+async function killAt(child: ChildProcess, dir: string, marker: RegExp): Promise<void> {
   const gone = finished(child);
   let over = false;
   void gone.then(() => {
@@ -37,12 +37,12 @@ async function killAt(child: ChildProcess, dir: string, marker: RegExp): Promise
   while (!over) {
     if (existsSync(log) && marker.test(readFileSync(log, "utf8"))) {
       child.kill("SIGKILL");
-      break;
+      await gone;
+      return;
     }
     await new Promise((r) => setTimeout(r, 10));
   }
-  await gone;
-  return !over;
+  throw new Error(`the run ended before its events held ${marker}: ${(await gone).stderr}`);
 }
 
 describe("resuming a run", () => {
@@ -85,6 +85,19 @@ describe("resuming a run", () => {
     }
     // run.json names the number of workers.
     expect(folderBytes(one, ["run.json"])).toEqual(folderBytes(three, ["run.json"]));
+  });
+
+  it("after a kill where it returned to the best checkpoint gives the bytes of an uninterrupted run", async () => {
+    // At this learning rate the first stage unlearns everything.
+    const line = ["smoke", "--set", "trainer.grpo.optimiser.lr=0.5", "--set", "engineer.guardrails.rollback=true", "--json"];
+    const [one, other] = [join(scratch, "returned"), join(scratch, "returned-and-killed")];
+    const { code, stderr } = await finished(envwright("run", ...line, "--out", one));
+    expect(code, stderr).toBe(0);
+    expect(readFileSync(join(one, "stages/01/config.json"), "utf8")).toMatch(/"from_checkpoint": 0,(.|\n)*"source": "rollback"/);
+    await killAt(envwright("run", ...line, "--out", other), other, /returning to checkpoint 0/);
+    const resumed = await finished(envwright("run", "--resume", other, "--json"));
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(folderBytes(other)).toEqual(folderBytes(one));
   });
 
   it("leaves a finished run as it is", async () => {
