@@ -48,17 +48,19 @@ it("a replay gives every answer back whole, under the name and rendering of who 
   expect(told).toEqual([0, 1]);
 });
 
-it.each<[string, Partial<CompletionRequest>]>([
-  ["prompt", { prompt: "other" }],
-  ["seed", { seed: "t" }],
-  ["index", { index: 1 }],
-  ["length", { maxTokens: 11 }],
-  ["temperature", { temperature: 1 }],
-  ["top-p", { topP: 0.9 }],
-  ["schema", { jsonSchema: {} }],
-])("a request of another %s was never recorded: it fails, and no other answer is given for it", async (_, change) => {
+it.each<[string, Partial<CompletionRequest>, RegExp]>([
+  ["prompt", { prompt: "other" }, /its prompt was never asked/],
+  ["seed", { seed: "t" }, /seed differs from what was recorded; ask with the --seed that was recorded/],
+  ["index", { index: 1 }, /index is 1 and was 0; ask with no more --samples/],
+  ["length", { maxTokens: 4096 }, /max_tokens is 4096 and was 10; ask with --max-tokens 10$/],
+  ["temperature", { temperature: 1 }, /temperature is 1 and was 0; ask with --temperature 0$/],
+  ["top-p", { topP: 0.9 }, /top_p is 0\.9 and was unset; ask with a policy without top_p/],
+  ["schema", { jsonSchema: {} }, /json_schema differs from what was recorded/],
+  ["length and temperature", { maxTokens: 1, temperature: 2 }, /ask with --max-tokens 10 and --temperature 0$/],
+])("a request of another %s was never recorded: it fails with what differs and what would be answered", async (_, change, message) => {
   await recorded([request("a"), answer("A")]);
-  expect(await (await openReplay(dir)).complete([request("a", change)])).toMatchObject([{ failure: { boundary: "replay", attempts: 0 } }]);
+  const [result] = await (await openReplay(dir)).complete([request("a", change)]);
+  expect(result).toEqual({ failure: { boundary: "replay", attempts: 0, message: expect.stringMatching(message) } });
 });
 
 it("a failure gives way to the answer that came later, and an answer stands", async () => {
@@ -76,6 +78,15 @@ it("a line that a kill cut off does not count, and goes when recording goes on; 
   expect(await (await openReplay(dir)).complete([request("b")])).toEqual([answer("B")]);
   writeFileSync(calls, `{"half\n${readFileSync(calls, "utf8")}`);
   await expect(openReplay(dir)).rejects.toThrow(CorruptFileError);
+});
+
+it("the replay of a policy has its settings, and another policy in the same folder is told by them", async () => {
+  const folder = await CallFolder.open(dir, "vllm:m", "chat", { model: "m", temperature: 0.5 });
+  folder.record(callRecord("vllm:m", request("a"), answer("A")));
+  folder.close();
+  expect((await openReplay(dir)).settings).toEqual({ model: "m", temperature: 0.5, replay_of: "vllm:m" });
+  await expect(CallFolder.open(dir, "vllm:m", "chat", { model: "m", temperature: 1 })).rejects.toThrow(/"temperature":0\.5/);
+  await expect(CallFolder.open(dir, "vllm:m", "chat", { temperature: 0.5, model: "m" })).resolves.toBeInstanceOf(CallFolder);
 });
 
 it("the records of two policies are never mixed", async () => {

@@ -7,6 +7,7 @@ import { callCli } from "../../test/call-cli.js";
 import { endpointOptions, endpointSettings } from "../policies/endpoint/options.js";
 import { chat, startTestEndpoint, type TestEndpoint } from "../policies/endpoint/test-endpoint.js";
 import { effectiveSettings, requireSamePolicy, settingsHash, truncationNote } from "./effective-settings.js";
+import { describePolicy } from "./policy-spec.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-effective-"));
 const at = (name: string) => join(dir, name);
@@ -65,6 +66,44 @@ test("--resume refuses a policy file that was changed in what it sends, and take
   expect(refused.code).toBe(2);
   expect(refused.stderr).toMatch(/has changed since the evaluation was started: temperature/);
   expect(endpoint.seen.length).toBe(asked);
+});
+
+test("a dry run of a hosted service needs no key: it asks nobody", async () => {
+  delete process.env.OPENAI_API_KEY;
+  const plan = await callCli(["eval", "--policy", "openai:m", ...SET, "--dry-run", "--json"]);
+  expect([plan.code, plan.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(plan.stdout)).toMatchObject({ completions: 2, settings: { model: "m", base_url: "https://api.openai.com/v1" } });
+  const asked = await callCli(["eval", "--policy", "openai:m", ...SET]);
+  expect(asked).toMatchObject({ code: 2, stderr: expect.stringMatching(/OPENAI_API_KEY is not set/) });
+});
+
+test("--resume of a replay refuses the calls of another model in the same folder, and takes more calls of the same", async () => {
+  const record = at("replayed-calls");
+  const asks = (name: string, more: object) => ["eval", "--policy", policyFile(name, { record, ...more }), ...SET];
+  expect((await callCli(asks("replayed.json", {}))).code).toBe(0);
+  const replay = ["eval", "--policy", `replay:${record}`, ...SET, "--out", at("replay")];
+  expect((await callCli(replay)).code).toBe(0);
+  expect(stored("replay")).toMatchObject({ settings: { model: "m", temperature: 0.25, replay_of: `vllm:m@${endpoint.baseUrl}` } });
+  expect((await callCli([...asks("replayed.json", {}), "--seed", "2"])).code).toBe(0);
+  expect((await callCli(["eval", "--resume", at("replay"), "--quiet"])).code).toBe(0);
+  rmSync(record, { recursive: true });
+  expect((await callCli(asks("replayed.json", { model: "other" }))).code).toBe(0);
+  const refused = await callCli(["eval", "--resume", at("replay"), "--quiet"]);
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/has changed since the evaluation was started: model, replay_of/),
+  });
+});
+
+test("--resume of a GGUF evaluation refuses another file in the same place", async () => {
+  writeFileSync(at("m.gguf"), "GGUF one");
+  const described = await describePolicy(`gguf:${at("m.gguf")}`);
+  const request = { policy: `gguf:${at("m.gguf")}`, settings: described.settings!, settings_sha256: settingsHash(described.settings!) };
+  const check = async () =>
+    requireSamePolicy(request as unknown as Parameters<typeof requireSamePolicy>[0], await describePolicy(request.policy));
+  await expect(check()).resolves.toBeUndefined();
+  writeFileSync(at("m.gguf"), "GGUF two");
+  await expect(check()).rejects.toThrow(/gguf:.*m\.gguf has changed.*: gguf_sha256/);
 });
 
 test("the longest completion is 4096 tokens in chat and 128 in the compact rendering, unless given", async () => {

@@ -5,6 +5,7 @@
 import type { Policy, Recipe } from "../core/index.js";
 import { familyByName } from "../environments/index.js";
 import { type PolicyOpener, workerCount } from "../loop/index.js";
+import { note } from "./notes.js";
 import { openPolicy } from "./policy-spec.js";
 
 export interface EngineerPolicy {
@@ -18,10 +19,11 @@ export async function openEngineerPolicy({ engineer, family: name, workers }: Re
   if (engineer.name !== "llm" || engineer.policy === undefined) return { opener: undefined, close: async () => {} };
   const family = familyByName(name);
   const objective = family.objectives[0]!;
-  const policy = await openPolicy({ spec: engineer.policy, family, instances: [], objective, workers: workerCount(workers) });
+  const policy = await openPolicy({ spec: engineer.policy, family, instances: [], objective, workers: workerCount(workers), note });
   const lent: Policy = {
     name: policy.name,
     rendering: policy.rendering,
+    ...(policy.settings === undefined ? {} : { settings: policy.settings }),
     complete: (...args) => policy.complete(...args),
     close: async () => {},
   };

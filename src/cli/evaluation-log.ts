@@ -2,44 +2,12 @@
  * rollouts.jsonl of an evaluation on disk: read as a stream, so that it need not fit into memory, and brought into the order of the set at
  * the end, with one line a sample. A line without its line feed was cut off by a kill and does not count; a broken line elsewhere is refused.
  */
-import { createReadStream, existsSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { CorruptFileError, parseJsonWith } from "../core/index.js";
 import { type SampleRecord, sampleRecordSchema } from "../evaluation/index.js";
-import { produceFileAtomic, storageFailure } from "../store/index.js";
-
-export interface LogLine {
-  record: SampleRecord;
-  /** Bytes: where the line begins, and its length with the line feed. */
-  offset: number;
-  length: number;
-  /** For messages: file and line number. */
-  from: string;
-}
+import { type JsonLine, produceFileAtomic, streamJsonLines } from "../store/index.js";
 
 /** Every whole line, in order. @throws {CorruptFileError} naming the line; {StorageError} */
-export async function* readLog(path: string): AsyncGenerator<LogLine> {
-  if (!existsSync(path)) return;
-  let rest: Buffer = Buffer.alloc(0);
-  let offset = 0;
-  let number = 0;
-  try {
-    for await (const block of createReadStream(path)) {
-      const bytes = Buffer.concat([rest, block as Buffer]);
-      let start = 0;
-      for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
-        const from = `${path}, line ${++number}`;
-        const record = parseJsonWith(sampleRecordSchema, bytes.toString("utf8", start, end), from, CorruptFileError);
-        yield { record, offset, length: end + 1 - start, from };
-        offset += end + 1 - start;
-        start = end + 1;
-      }
-      rest = bytes.subarray(start);
-    }
-  } catch (cause) {
-    throw storageFailure(cause, "read", path);
-  }
-}
+export const readLog = (path: string): AsyncGenerator<JsonLine<SampleRecord>> => streamJsonLines(path, sampleRecordSchema);
 
 /**
  * Rewrites the log with the one line that counts for each of `total` samples, in their order: the first answer, else the last failure.

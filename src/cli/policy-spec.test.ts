@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -6,7 +7,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { ConfigError, InputError } from "../core/index.js";
 import { familyByName } from "../environments/index.js";
 import { echo, startTestEndpoint, type TestEndpoint } from "../policies/endpoint/test-endpoint.js";
-import { openPolicy, type PolicyRequest } from "./policy-spec.js";
+import { describePolicy, openPolicy, type PolicyRequest } from "./policy-spec.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-policy-"));
 const at = (name: string) => join(dir, name);
@@ -107,6 +108,18 @@ describe("a GGUF file", () => {
     await expect(open(`gguf:${at("none.gguf")}`)).rejects.toThrow(/none.gguf: no such file/);
   });
 
+  it("is described by its bytes, without llama.cpp: another file in the same place is another policy", async () => {
+    const spec = `gguf:${file("described.gguf", "GGUF one")}`;
+    const first = await describePolicy(spec);
+    expect(first).toEqual({
+      ...{ name: spec, rendering: "chat" },
+      settings: { gguf_sha256: createHash("sha256").update("GGUF one").digest("hex"), context_size: 8192 },
+    });
+    file("described.gguf", "GGUF two");
+    expect((await describePolicy(spec)).settings).not.toEqual(first.settings);
+    await expect(describePolicy(`gguf:${at("none.gguf")}`)).rejects.toThrow(/none.gguf: no such file/);
+  });
+
   const isInstalled = [import.meta.url, join(process.cwd(), "x.js")].some((from) => {
     try {
       return createRequire(from).resolve("node-llama-cpp/package.json") !== "";
@@ -125,6 +138,16 @@ describe("a GGUF file", () => {
     },
   );
 });
+
+it.each(["openai:m", "vllm:m@http://127.0.0.1:9/v1", "oracle", "random", "embedded:assets/base-tiny"])(
+  "%s is described as it would be opened, without a key",
+  async (spec) => {
+    const described = await describePolicy(spec);
+    const opened = await open(spec, { environment: { OPENAI_API_KEY: "k" } });
+    expect(described).toEqual({ name: opened.name, rendering: opened.rendering, ...(opened.settings && { settings: opened.settings }) });
+    await opened.close();
+  },
+);
 
 it.each([
   ["replay:nowhere", /nowhere has no policy.json/],

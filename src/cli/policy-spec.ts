@@ -28,19 +28,33 @@ export interface PolicyRequest {
   recordTo?: string;
   /** Where keys are looked up; the process's own environment unless given. */
   environment?: Record<string, string | undefined>;
+  /** Told once of every field that the endpoint turned out not to take. */
+  note?: (text: string) => void;
 }
 
-/** Opens the policy; its `close` closes what was opened with it. @throws {InputError} for a specification that says nothing known. */
-export async function openPolicy(request: PolicyRequest): Promise<Policy> {
-  const { spec } = request;
+/** A specification, read. */
+type Named =
+  | { kind: "embedded"; dir: string }
+  | { kind: "oracle" | "random" }
+  | { kind: "gguf"; file: string }
+  | { kind: "replay"; dir: string }
+  | { kind: "endpoint"; options: EndpointOptions };
+
+/** What is known of a policy before anything of it is opened. */
+export type PolicyDescription = Pick<Policy, "name" | "rendering" | "settings">;
+
+/** @throws {InputError} for a specification that says nothing known; {ConfigError} for a policy file that does not hold together */
+async function readSpec(spec: string): Promise<Named> {
   const [kind, ...rest] = spec.split(":");
   const argument = rest.join(":");
-  if (kind === "embedded" && argument !== "") return openEmbedded(argument, request);
-  if ((kind === "oracle" || kind === "random") && argument === "") return openScripted(kind, request);
-  if (kind === "gguf" && argument !== "") return openGguf(argument, request);
-  if (kind === "replay" && argument !== "") return (await import("./call-records.js")).openReplay(argument);
-  if (argument !== "" && (ENDPOINT_NAMES as readonly string[]).includes(kind!)) return openNamedEndpoint(kind!, argument, request);
-  if (/\.(ya?ml|json)$/.test(spec)) return openPolicyFile(spec, request);
+  if (kind === "embedded" && argument !== "") return { kind, dir: argument };
+  if ((kind === "oracle" || kind === "random") && argument === "") return { kind };
+  if (kind === "gguf" && argument !== "") return { kind, file: argument };
+  if (kind === "replay" && argument !== "") return { kind, dir: argument };
+  if (argument !== "" && (ENDPOINT_NAMES as readonly string[]).includes(kind!)) {
+    return { kind: "endpoint", options: await namedEndpoint(kind!, argument) };
+  }
+  if (/\.(ya?ml|json)$/.test(spec)) return { kind: "endpoint", options: await policyFile(spec) };
   const close = nearest(kind ?? "", POLICY_KINDS);
   throw new InputError({
     message: `"${spec}" is not a policy${close === undefined ? "" : `, did you mean "${argumentOf(close)}"?`}`,
@@ -50,51 +64,97 @@ export async function openPolicy(request: PolicyRequest): Promise<Policy> {
   });
 }
 
+/** Opens the policy; its `close` closes what was opened with it. @throws {InputError} for a specification that says nothing known. */
+export async function openPolicy(request: PolicyRequest): Promise<Policy> {
+  const named = await readSpec(request.spec);
+  switch (named.kind) {
+    case "embedded":
+      return openEmbedded(named.dir, request);
+    case "gguf":
+      return openGguf(named.file, request);
+    case "replay":
+      return (await import("./call-records.js")).openReplay(named.dir);
+    case "endpoint":
+      return openEndpoint(named.options, request);
+    default:
+      return openScripted(named.kind, request);
+  }
+}
+
+/** The policy as it would be opened, without opening it: no key is needed, no engine is started, no model is loaded. @throws {InputError} {ConfigError} */
+export async function describePolicy(spec: string): Promise<PolicyDescription> {
+  const named = await readSpec(spec);
+  switch (named.kind) {
+    case "embedded":
+      return { name: spec, rendering: "compact", settings: await embeddedSettings(named.dir) };
+    case "gguf": {
+      const { ggufSettings } = await import("../policies/index.js");
+      return { name: spec, rendering: "chat", settings: await ggufSettings({ file: named.file }) };
+    }
+    case "replay":
+      return (await import("./call-records.js")).describeReplay(named.dir);
+    case "endpoint": {
+      const { endpointName, endpointSettings } = await import("../policies/index.js");
+      return { name: endpointName(named.options), rendering: named.options.rendering, settings: endpointSettings(named.options) };
+    }
+    default:
+      return { name: named.kind, rendering: SCRIPTED_RENDERING[named.kind] };
+  }
+}
+
+const SCRIPTED_RENDERING = { oracle: "compact", random: "chat" } as const satisfies Record<string, Rendering>;
+
 function argumentOf(kind: string): string {
   if (kind === "oracle" || kind === "random") return kind;
   return `${kind}:${kind === "embedded" || kind === "replay" ? "DIR" : kind === "gguf" ? "FILE" : "MODEL"}`;
 }
 
-async function openNamedEndpoint(endpoint: string, argument: string, request: PolicyRequest): Promise<Policy> {
+async function namedEndpoint(endpoint: string, argument: string): Promise<EndpointOptions> {
   const { endpointOptions } = await import("../policies/index.js");
   // A model's name may hold an @, a URL's scheme tells the two apart.
   const [, model, baseUrl] = /^(.+?)(?:@(https?:\/\/.+))?$/s.exec(argument)!;
   // The specification itself is not named in an error: its URL may hold a password.
-  const options = endpointOptions({ endpoint, model, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }, `${endpoint}:${model}`);
-  return openEndpoint(options, request);
+  return endpointOptions({ endpoint, model, ...(baseUrl === undefined ? {} : { base_url: baseUrl }) }, `${endpoint}:${model}`);
 }
 
-async function openPolicyFile(path: string, request: PolicyRequest): Promise<Policy> {
+async function policyFile(path: string): Promise<EndpointOptions> {
   const { endpointOptions } = await import("../policies/index.js");
   const { readYaml } = await import("./recipes.js");
-  return openEndpoint(endpointOptions(readYaml(path), path), request);
+  return endpointOptions(readYaml(path), path);
 }
 
 async function openEndpoint(options: EndpointOptions, request: PolicyRequest): Promise<Policy> {
-  const { EndpointPolicy, endpointKey, endpointName } = await import("../policies/index.js");
+  const { EndpointPolicy, endpointKey, endpointName, endpointSettings } = await import("../policies/index.js");
   const key = endpointKey(options, request.environment ?? process.env);
-  const calls = await callsOf(request, options.record, endpointName(options), options.rendering);
+  const described = { name: endpointName(options), rendering: options.rendering, settings: endpointSettings(options) };
+  const calls = await callsOf(request, options.record, described);
   // Waits differ from run to run on purpose: clients that were sent away together must not come back together.
   const random = Seed.root("retry").child(process.pid, Date.now()).at(0);
-  const policy = new EndpointPolicy(options, { key, random, ...(calls === undefined ? {} : { recorder: calls }) });
+  const policy = new EndpointPolicy(options, {
+    ...{ key, random },
+    ...(calls === undefined ? {} : { recorder: calls }),
+    ...(request.note === undefined ? {} : { note: request.note }),
+  });
   return closingWith(policy, async () => calls?.close());
 }
 
 async function openGguf(file: string, request: PolicyRequest): Promise<Policy> {
-  const { GgufPolicy } = await import("../policies/index.js");
-  const calls = await callsOf(request, undefined, `gguf:${file}`, "chat");
-  const policy = await GgufPolicy.open({ file, threads: request.workers, ...(calls === undefined ? {} : { recorder: calls }) });
+  const { GgufPolicy, ggufSettings } = await import("../policies/index.js");
+  const settings = await ggufSettings({ file });
+  const calls = await callsOf(request, undefined, { name: `gguf:${file}`, rendering: "chat", settings });
+  const options = { file, threads: request.workers, ...(calls === undefined ? {} : { recorder: calls }) };
+  const policy = await GgufPolicy.open(options, settings);
   return closingWith(policy, async () => {
     await policy.close();
     calls?.close();
   });
 }
 
-async function callsOf(request: PolicyRequest, own: string | undefined, name: string, rendering: Rendering) {
+async function callsOf(request: PolicyRequest, own: string | undefined, { name, rendering, settings }: PolicyDescription) {
   const dir = own ?? request.recordTo;
   if (dir === undefined) return undefined;
   const { CallFolder } = await import("./call-records.js");
-  return CallFolder.open(dir, name, rendering);
+  return CallFolder.open(dir, name, rendering, settings);
 }
 
 function closingWith(policy: Policy, close: () => Promise<void>): Policy {
@@ -108,7 +168,7 @@ function closingWith(policy: Policy, close: () => Promise<void>): Policy {
 }
 
 /** What decides the answers of a checkpoint: its bytes. */
-export async function embeddedSettings(dir: string): Promise<Record<string, unknown>> {
+async function embeddedSettings(dir: string): Promise<Record<string, unknown>> {
   const { checkpointHash } = await import("../nn/index.js");
   return { checkpoint_sha256: await checkpointHash(dir) };
 }
@@ -125,7 +185,7 @@ async function openEmbedded(dir: string, { workers }: PolicyRequest): Promise<Po
 /** Answers by the instance that a prompt was made from. */
 async function openScripted(kind: "oracle" | "random", { family, instances, objective }: PolicyRequest): Promise<Policy> {
   const { ScriptedPolicy } = await import("../policies/index.js");
-  const rendering: Rendering = kind === "oracle" ? "compact" : "chat";
+  const rendering: Rendering = SCRIPTED_RENDERING[kind];
   const walk = kind === "random" ? await randomWalker(family) : undefined;
   const byPrompt = new Map(instances.map((instance) => [family.prompt(instance, rendering), instance]));
   return new ScriptedPolicy(kind, rendering, ({ prompt, seed, index }) => {

@@ -3,7 +3,18 @@
  * killed in the middle of it) is cut off when the file is opened for appending and ignored when it is read. A broken line anywhere else is
  * corruption and is refused.
  */
-import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { z } from "zod";
@@ -70,6 +81,39 @@ export async function readJsonLines<T>(path: string, schema: z.ZodType<T>): Prom
   }
   const lines = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
   return lines.flatMap((line, i) => (line.trim() === "" ? [] : [parseJsonWith(schema, line, `${path}, line ${i + 1}`, CorruptFileError)]));
+}
+
+export interface JsonLine<T> {
+  record: T;
+  /** Bytes: where the line begins, and its length with the line feed. */
+  offset: number;
+  length: number;
+  /** For messages: file and line number. */
+  from: string;
+}
+
+/** Every whole line in order, one at a time: for files that need not fit into memory. Nothing for a missing file. @throws {CorruptFileError} naming the line; {StorageError} */
+export async function* streamJsonLines<T>(path: string, schema: z.ZodType<T>): AsyncGenerator<JsonLine<T>> {
+  if (!existsSync(path)) return;
+  let rest: Buffer = Buffer.alloc(0);
+  let offset = 0;
+  let number = 0;
+  try {
+    for await (const block of createReadStream(path)) {
+      const bytes = Buffer.concat([rest, block as Buffer]);
+      let start = 0;
+      for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, start)) {
+        const from = `${path}, line ${++number}`;
+        const record = parseJsonWith(schema, bytes.toString("utf8", start, end), from, CorruptFileError);
+        yield { record, offset, length: end + 1 - start, from };
+        offset += end + 1 - start;
+        start = end + 1;
+      }
+      rest = bytes.subarray(start);
+    }
+  } catch (cause) {
+    throw storageFailure(cause, "read", path);
+  }
 }
 
 /** Rewrites the file with the records that `keep` lets through; returns how many went. Atomic. */

@@ -26,7 +26,7 @@ import { planEvaluation, planText } from "../evaluation-plan.js";
 import { createEvaluation, type EvaluationRequest, openEvaluation, openSlots, runEvaluation } from "../evaluation-run.js";
 import { loadInstanceSet } from "../instance-sets.js";
 import type { Values } from "../options.js";
-import { embeddedSettings, openPolicy, POLICY_HINT } from "../policy-spec.js";
+import { describePolicy, openPolicy, POLICY_HINT } from "../policy-spec.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 import { loadEvaluation, noteChanged, requireSameSet } from "../stored-evaluations.js";
 import { openProgress } from "../view/progress.js";
@@ -115,19 +115,23 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
       expected: family.objectives.join(" or "),
     });
   }
-  if (settled !== undefined) requireSameSet(settled, instances);
+  if (settled !== undefined) {
+    requireSameSet(settled, instances);
+    requireSamePolicy(settled, await describePolicy(spec));
+  }
   const earlier = values.compare === undefined ? undefined : await loadEvaluation(values.compare, passAt, context.note);
-  // A plan needs no engine: the embedded miniature is known to speak compact, and its checkpoint is read for its tokenizer alone.
-  const embeddedPlan = values["dry-run"] && spec.startsWith("embedded:");
   const out = values.resume ?? values.out;
-  const recordTo = out === undefined || values["dry-run"] ? {} : { recordTo: join(out, CALLS) };
-  const workers = workerCount(values.workers);
-  const opened = embeddedPlan ? undefined : await openPolicy({ spec, family, instances, objective, workers, ...recordTo });
-  const rendering = opened?.rendering ?? "compact";
+  // A plan asks nobody: it needs no key, no engine and no model.
+  const opened = values["dry-run"]
+    ? undefined
+    : await openPolicy({
+        ...{ spec, family, instances, objective, workers: workerCount(values.workers), note: context.note },
+        ...(out === undefined ? {} : { recordTo: join(out, CALLS) }),
+      });
   const progress = openProgress({ quiet: values.quiet || (json && process.stderr.isTTY !== true) });
   try {
-    const described = opened ?? { name: spec, rendering, settings: await embeddedSettings(spec.slice("embedded:".length)) };
-    if (settled !== undefined) requireSamePolicy(settled, described);
+    const described = opened ?? (await describePolicy(spec));
+    const { rendering } = described;
     const sampling = { temperature: values.temperature, maxTokens: values["max-tokens"], samples: values.samples };
     const request: EvaluationRequest = settled ?? {
       schema_version: SCHEMA_VERSION,
@@ -140,7 +144,7 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
       rendering,
       ...pricesOf(values),
     };
-    if (values["dry-run"] || opened === undefined) {
+    if (opened === undefined) {
       const kept = values.resume === undefined ? {} : { out: values.resume };
       const slots = await openSlots({ request, family, instances, ...kept }, rendering);
       const plan = await planEvaluation({ request, family, instances, rendering, slots, earlier });

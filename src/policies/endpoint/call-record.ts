@@ -1,6 +1,6 @@
 /**
  * One line for every request that was made of a policy: what was asked (never the key), what came back, how often it was tried and how long
- * it took. Enough to answer the same requests again without the policy (replay-policy.ts).
+ * it took. Enough to answer the same requests again without the policy (replay.ts).
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -122,7 +122,8 @@ export const requestKey = (request: CompletionRequest): string => keyOf(requestO
 
 const keyOf = (request: CallRecord["request"]): string => createHash("sha256").update(canonicalJson(request)).digest("hex");
 
-function requestOf(request: CompletionRequest): CallRecord["request"] {
+/** A request as it is recorded. */
+export function requestOf(request: CompletionRequest): CallRecord["request"] {
   const { prompt, seed, index, maxTokens, temperature, topP, words, jsonSchema } = request;
   return {
     prompt,

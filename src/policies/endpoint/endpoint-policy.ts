@@ -28,6 +28,8 @@ export interface EndpointSurroundings {
   /** Jitters the waits between attempts. */
   random: Random;
   recorder?: CallRecorder;
+  /** Told once of every field that the endpoint turned out not to take. */
+  note?: (text: string) => void;
   fetch?: typeof fetch;
   /** Milliseconds since 1970. */
   now?: () => number;
@@ -63,6 +65,7 @@ export class EndpointPolicy implements Policy {
   private readonly retries: Retries;
   private readonly now: () => number;
   private readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** What the endpoint takes, as far as it is known: a policy is one model behind one endpoint. */
   private takesSchema: boolean;
   private takesN: boolean;
   /** No request goes out before this time: the endpoint asked for it. */
@@ -145,7 +148,9 @@ export class EndpointPolicy implements Policy {
     const attempts: AttemptRecord[] = [];
     let open: Open[] = group.indices.map((index, i) => ({ index, request: group.requests[i]! }));
     let problems = 0;
-    let withoutSchema = false;
+    // A refusal is taken for one of the field only when the same request without it succeeds.
+    let refusedSchema: string | undefined;
+    let refusedN: string | undefined;
     const fail = (boundary: string, message: string): void => {
       for (const { index } of open) settle(index, { failure: { boundary, message, attempts: attempts.length } }, { attempts });
     };
@@ -156,10 +161,10 @@ export class EndpointPolicy implements Policy {
       const spent = this.budget.exhausted();
       if (spent !== undefined) return fail("budget", spent);
 
-      const count = this.takesN ? open.length : 1;
+      const count = this.takesN && refusedN === undefined ? open.length : 1;
       const asked = open.slice(0, count);
       const first = asked[0]!.request;
-      const withSchema = first.jsonSchema !== undefined && this.takesSchema && !withoutSchema;
+      const withSchema = first.jsonSchema !== undefined && this.takesSchema && refusedSchema === undefined;
       const started = this.now();
       const outcome = await this.transport.attempt(this.call(first, count, withSchema), signal);
       const attempt: AttemptRecord = { ms: this.now() - started };
@@ -168,9 +173,10 @@ export class EndpointPolicy implements Policy {
       if (outcome.status !== undefined) attempt.status = outcome.status;
 
       if (outcome.kind === "answered") {
-        // The same request without the schema was taken: it was the schema that the endpoint refused.
-        if (withoutSchema) this.takesSchema = false;
-        const { settled, again, problem } = this.read(outcome.response, asked, attempts.length);
+        if (refusedSchema !== undefined) this.giveUpSchema(refusedSchema);
+        if (refusedN !== undefined) this.giveUpN(refusedN);
+        const { settled, again, problem, missing } = this.read(outcome.response, asked, attempts.length);
+        if (missing !== undefined) attempt.problem = missing;
         const { id, model } = outcome.response;
         const response = { ...(id == null ? {} : { id }), ...(model == null ? {} : { model }) };
         if (problem !== undefined) attempt.problem = problem;
@@ -186,14 +192,16 @@ export class EndpointPolicy implements Policy {
 
       attempt.problem = outcome.message;
       if (withSchema && this.refusesSchema(outcome.status, outcome.body)) {
-        withoutSchema = true;
+        refusedSchema = outcome.message;
         continue;
       }
       if (count > 1 && (outcome.status === 400 || outcome.status === 422)) {
-        this.takesN = false;
+        refusedN = outcome.message;
         continue;
       }
-      if (outcome.status !== undefined && FATAL.has(outcome.status)) this.fatal = outcome.message;
+      const field = refusedField(outcome);
+      if (field !== undefined) outcome.message += `; "omit: [${field}]" in a policy file leaves it out`;
+      if (field !== undefined || (outcome.status !== undefined && FATAL.has(outcome.status))) this.fatal = outcome.message;
       if (!outcome.isRetryable) return fail("endpoint", outcome.message);
       if (outcome.retryAfter !== undefined && outcome.retryAfter <= this.options.retries.longest_wait * 1000) {
         this.heldUntil = Math.max(this.heldUntil, this.now() + outcome.retryAfter);
@@ -208,11 +216,12 @@ export class EndpointPolicy implements Policy {
     response: ChatResponse,
     asked: readonly Open[],
     attempts: number,
-  ): { settled: { index: number; result: Result }[]; again: Open[]; problem: string | undefined } {
+  ): { settled: { index: number; result: Result }[]; again: Open[]; problem: string | undefined; missing: string | undefined } {
     const usage = usageOf(response, asked[0]!.request.prompt);
     this.budget.spend(usage);
     const choices = response.choices.slice(0, asked.length);
-    if (choices.length < asked.length) this.takesN = false;
+    const missing = choices.length < asked.length ? `${choices.length} of ${asked.length} choices came` : undefined;
+    if (missing !== undefined && choices.length > 0) this.giveUpN(missing);
     const shares = sharesOf(usage, choices);
     const settled: { index: number; result: Result }[] = [];
     const again: Open[] = asked.slice(choices.length);
@@ -229,7 +238,18 @@ export class EndpointPolicy implements Policy {
       if (outcome.isFinal) settled.push({ index: one.index, result: { failure: { boundary: "endpoint", message: problem, attempts } } });
       else again.push(one);
     });
-    return { settled, again, problem };
+    return { settled, again, problem, missing };
+  }
+
+  private giveUpN(reason: string): void {
+    if (this.takesN) this.surroundings.note?.(`${this.name} does not take n (${reason}): samples are asked for one by one`);
+    this.takesN = false;
+  }
+
+  private giveUpSchema(reason: string): void {
+    if (this.takesSchema)
+      this.surroundings.note?.(`${this.name} does not take a JSON Schema (${reason}): answers are only validated by it`);
+    this.takesSchema = false;
   }
 
   /** Waits before the next attempt; says why, when there is to be none. */
@@ -287,6 +307,13 @@ export class EndpointPolicy implements Policy {
     for (const field of options.omit) delete body[field === "max_tokens" ? options.preset.maxTokens : field];
     return { system: options.system, prompt: request.prompt, body };
   }
+}
+
+/** The optional field that a refusal names as not supported by the model: every other request would be refused alike. */
+function refusedField({ status, body = "" }: { status?: number; body?: string }): "temperature" | "top_p" | "seed" | undefined {
+  if (status !== 400 && status !== 422) return undefined;
+  if (!/unsupported|not support|unknown|unrecognized|unexpected|deprecated|not permitted|cannot find field/i.test(body)) return undefined;
+  return (["temperature", "top_p", "seed"] as const).find((field) => new RegExp(`\\b${field}\\b`).test(body));
 }
 
 function isSameQuestion(a: CompletionRequest, b: CompletionRequest): boolean {

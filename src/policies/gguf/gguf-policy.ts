@@ -3,7 +3,8 @@
  * template that the file holds. A prompt that does not fit the context is a failure of that request: nothing is ever cut out of a prompt.
  * A JSON Schema becomes a grammar; such a grammar lets some values through that the schema does not, so the answer is validated as any other.
  */
-import { existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
 import {
   BoundaryError,
   type CompleteOptions,
@@ -41,6 +42,14 @@ export interface GgufOptions {
   now?: () => number;
 }
 
+/** What decides the answers: the bytes of the file, and what is put around a prompt. Threads and GPU are not settings. @throws {InputError} no such file */
+export async function ggufSettings({ file, contextSize = LARGEST_CONTEXT, system }: GgufOptions): Promise<Record<string, unknown>> {
+  requireFile(file);
+  const digest = createHash("sha256");
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) digest.update(chunk);
+  return { gguf_sha256: digest.digest("hex"), context_size: contextSize, ...(system === undefined ? {} : { system }) };
+}
+
 const LARGEST_CONTEXT = 8192;
 /** Tokens that a chat template puts around a prompt, at most. */
 const TEMPLATE = 64;
@@ -58,20 +67,17 @@ export class GgufPolicy implements Policy {
     private readonly model: LlamaModel,
     private readonly context: LlamaContext,
     private readonly sequence: LlamaSequence,
+    readonly settings: Readonly<Record<string, unknown>>,
   ) {
     this.name = `gguf:${options.file}`;
   }
 
-  /** @throws {InputError} no such file; {ConfigError} no node-llama-cpp; {BoundaryError} llama.cpp refuses the file. */
-  static async open(options: GgufOptions): Promise<GgufPolicy> {
-    if (!existsSync(options.file)) {
-      throw new InputError({
-        message: `${options.file}: no such file`,
-        value: options.file,
-        expected: "a GGUF file",
-        remedy: "check the path",
-      });
-    }
+  /**
+   * @param settings as `ggufSettings` gives them, where they are known: to hash a large file takes seconds.
+   * @throws {InputError} no such file; {ConfigError} no node-llama-cpp; {BoundaryError} llama.cpp refuses the file.
+   */
+  static async open(options: GgufOptions, settings?: Record<string, unknown>): Promise<GgufPolicy> {
+    requireFile(options.file);
     const library = await (options.load ?? loadNodeLlamaCpp)();
     const { threads } = options;
     try {
@@ -84,7 +90,7 @@ export class GgufPolicy implements Policy {
       const model = await llama.loadModel({ modelPath: options.file });
       const most = Math.min(options.contextSize ?? LARGEST_CONTEXT, model.trainContextSize);
       const context = await model.createContext({ contextSize: { max: most } });
-      return new GgufPolicy(options, library, llama, model, context, context.getSequence());
+      return new GgufPolicy(options, library, llama, model, context, context.getSequence(), settings ?? (await ggufSettings(options)));
     } catch (cause) {
       throw new BoundaryError({
         message: `llama.cpp cannot open ${options.file}: ${reason(cause)}`,
@@ -183,6 +189,11 @@ export class GgufPolicy implements Policy {
     if (schema === undefined) return undefined;
     return this.llama.createGrammarForJsonSchema(schema).catch(() => undefined);
   }
+}
+
+function requireFile(file: string): void {
+  if (existsSync(file)) return;
+  throw new InputError({ message: `${file}: no such file`, value: file, expected: "a GGUF file", remedy: "check the path" });
 }
 
 const failed = (boundary: string, message: string): CompletionFailure => ({ failure: { boundary, message, attempts: 1 } });
