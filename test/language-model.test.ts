@@ -105,7 +105,7 @@ test("a run is engineered by a language model: its answer is the next config, a 
     if (body.response_format !== undefined) return refusal(400, `response_format is not supported, ${KEY}`);
     return i < 2 ? proposal : refusal(500, `broken, ${KEY}`);
   });
-  const engineer = ["--set", "engineer.name=llm", "--set", `engineer.policy=${policyFile("engineer.json")}`];
+  const engineer = ["--engineer", "llm", "--model", policyFile("engineer.json")];
   const run = await callCli(["run", bench.recipe, "--out", at("run"), "--seed", "3", ...engineer, "--json"]);
   expect([run.code, run.stderr.match(/error.*/)]).toEqual([0, null]);
   const stored = (stage: string, name: string) => JSON.parse(readFileSync(at(`run/stages/${stage}/${name}`), "utf8"));
@@ -157,7 +157,7 @@ test("a run whose language model cannot be asked is refused before anything is w
     ["opnai:m", /did you mean "openai:MODEL"/],
     ["nowhere.yaml", /no such file/],
   ] as const) {
-    const argv = ["run", bench.recipe, "--out", at("refused"), "--set", "engineer.name=llm", "--set", `engineer.policy=${policy}`];
+    const argv = ["run", bench.recipe, "--out", at("refused"), "--model", policy];
     const { code, stderr } = await callCli(argv);
     expect([policy, code]).toEqual([policy, 2]);
     expect(stderr).toMatch(message);

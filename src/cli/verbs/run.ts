@@ -20,6 +20,12 @@ export default defineVerb({
     recipe: { type: "positional", hint: "RECIPE", description: "Name of a shipped recipe (tiny) or the path of one" },
     out: { type: "text", hint: "DIR", description: "Folder of the new run; runs/<recipe> unless given" },
     seed: { type: "integer", hint: "N", least: 0, description: "Seed of the run, instead of the recipe's" },
+    engineer: { type: "text", hint: "NAME", description: "Engineer of the run, as --set engineer.name=NAME" },
+    model: {
+      type: "text",
+      hint: "SPEC",
+      description: "Policy that the engineer llm asks, e.g. openai:MODEL@BASE_URL; brings that engineer",
+    },
     set: { type: "list", hint: "PATH=VALUE", description: "Change a value of the recipe, e.g. trainer.grpo.steps=10" },
     resume: { type: "text", hint: "DIR", description: "Go on with the run in this folder" },
     workers: { type: "integer", hint: "N", least: 0, description: "Engine workers; 0: one per core. Results do not depend on it" },
@@ -30,7 +36,8 @@ export default defineVerb({
   },
   examples: [
     ["envwright run tiny", "the closed loop on two CPU cores"],
-    ["envwright run tiny --seed 2 --set engineer.name=rule", "another seed, the rule as engineer"],
+    ["envwright run tiny --seed 2 --engineer rule", "another seed, the rule as engineer"],
+    ["envwright run tiny --engineer llm --model ollama:qwen3:4b", "a language model as engineer"],
     ["envwright run --resume runs/tiny", "go on with a run that was stopped or killed"],
   ],
   interruptible: true,
@@ -46,7 +53,7 @@ export default defineVerb({
     if (resume !== undefined) refuseOnResume(values);
     const earlier = resume === undefined ? undefined : await RunFolder.open(resume);
     const past = (await earlier?.readEvents()) ?? [];
-    const found = name === undefined ? undefined : loadRecipe(name, values.set);
+    const found = name === undefined ? undefined : loadRecipe(name, [...values.set, ...engineerOverrides(values)]);
     if (found !== undefined && values["dry-run"]) {
       const plan = verlPlan(found.recipe, values.out ?? join("runs", found.recipe.name));
       if (json) printJson(plan);
@@ -90,16 +97,38 @@ export default defineVerb({
   },
 });
 
+/** `--engineer` and `--model` as changes of the recipe. @throws {InputError} a model that the engineer would not ask */
+function engineerOverrides({ engineer, model }: { engineer: string | undefined; model: string | undefined }): string[] {
+  const name = engineer ?? (model === undefined ? undefined : "llm");
+  if (model !== undefined && name !== "llm") {
+    throw new InputError({
+      message: `--model ${model}: the engineer ${name} asks no language model`,
+      value: name,
+      expected: "--engineer llm, or --model alone",
+      remedy: "leave --model or --engineer out",
+    });
+  }
+  return [...(name === undefined ? [] : [`engineer.name=${name}`]), ...(model === undefined ? [] : [`engineer.policy=${model}`])];
+}
+
 /** Everything but where to look and how to show it stands in run.json. */
-function refuseOnResume(values: { out: string | undefined; seed: number | undefined; set: string[] }): void {
+function refuseOnResume(values: {
+  out: string | undefined;
+  seed: number | undefined;
+  engineer: string | undefined;
+  model: string | undefined;
+  set: string[];
+}): void {
   const given = [
     values.out !== undefined ? "--out" : "",
     values.seed !== undefined ? "--seed" : "",
+    values.engineer !== undefined ? "--engineer" : "",
+    values.model !== undefined ? "--model" : "",
     values.set.length > 0 ? "--set" : "",
   ].filter(Boolean);
   if (given.length === 0) return;
   throw new InputError({
-    message: `--resume takes recipe, seed and folder from the run; ${given.join(", ")} cannot change them`,
+    message: `--resume takes recipe, seed, engineer and folder from the run; ${given.join(", ")} cannot change them`,
     value: given,
     expected: "--resume DIR alone",
     remedy: "leave the others out, or start a new run",
