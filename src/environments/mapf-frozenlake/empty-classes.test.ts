@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { Seed } from "../../core/index.js";
 import { holeCount } from "./config.js";
 import { EMPTY_CLASSES } from "./empty-classes.js";
+import { everyBoard } from "./every-board.js";
 import { reachable } from "./feasibility.js";
 import { SlotFiller } from "./fill-slot.js";
-import { hashCells } from "./hash.js";
 import { Solver } from "./solve/index.js";
 
 const solver = new Solver();
@@ -38,35 +38,3 @@ describe("table of empty classes", () => {
     }
   });
 });
-
-/** All boards up to the symmetries of the hole pattern and the order of the agents; nobody starts on its goal. */
-function* everyBoard(size: number, agents: number, holes: number): Generator<{ isHole: Uint8Array; starts: number[]; goals: number[] }> {
-  const cells = Array.from({ length: size * size }, (_, cell) => cell);
-  const patterns = new Set<string>();
-  for (const pattern of subsets(cells, holes)) {
-    const hash = hashCells(size, pattern, holes, [], [], 0);
-    if (patterns.has(hash)) continue;
-    patterns.add(hash);
-    const isHole = Uint8Array.from(cells, (cell) => Number(pattern.includes(cell)));
-    const free = cells.filter((cell) => isHole[cell] === 0);
-    for (const starts of subsets(free, agents)) for (const goals of goalsFor(starts, free)) yield { isHole, starts, goals };
-  }
-}
-
-function* subsets(items: number[], count: number): Generator<number[]> {
-  if (count === 0) yield [];
-  for (let i = 0; count > 0 && i <= items.length - count; i++)
-    for (const rest of subsets(items.slice(i + 1), count - 1)) yield [items[i]!, ...rest];
-}
-
-function* goalsFor([start, ...others]: number[], free: number[]): Generator<number[]> {
-  if (start === undefined) {
-    yield [];
-    return;
-  }
-  for (const goal of free) {
-    if (goal === start) continue;
-    const left = free.filter((cell) => cell !== goal);
-    for (const rest of goalsFor(others, left)) yield [goal, ...rest];
-  }
-}

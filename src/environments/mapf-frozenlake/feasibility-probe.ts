@@ -10,10 +10,19 @@ import type { Slot } from "./quota.js";
 /** Candidates that one probed hole count gets. */
 const PROBE_DRAWS = 2_000;
 
-export function refusal(slot: Slot, { kind, drawn, accepted }: Unfillable): InfeasibleError {
+export function refusal(slot: Slot, cause: Unfillable): InfeasibleError {
   const [low, high] = slot.holes;
-  const holes = low === high ? `${low}` : `${low} to ${high}`;
-  const what = `${slot.size}x${slot.size} boards with ${slot.agents} agents, ${holes} holes and ${WORDS[slot.want]}`;
+  const what = `${slot.size}x${slot.size} boards with ${counted(slot.agents, "agent")}, ${low === high ? counted(low, "hole") : `${low} to ${high} holes`} and ${WORDS[slot.want]}`;
+  if (cause.kind === "too-few") {
+    const { members, excluded, asked } = cause;
+    return new InfeasibleError({
+      message: `of ${what} there are only ${members} up to symmetry and agent order${excluded > 0 ? `, ${excluded} of them excluded` : ""}; the set needs ${asked}`,
+      value: slot,
+      expected: `at most ${members - excluded} of this kind (all boards of the cell were gone through)`,
+      remedy: `lower the count or the data ratio of size ${slot.size}, change its hole ratio or wait ratio, or exclude fewer sets`,
+    });
+  }
+  const { kind, drawn, accepted } = cause;
   if (kind === "exhausted") {
     return new InfeasibleError({
       message: `the space of ${what} is exhausted: ${accepted} new ones found in ${drawn} candidates, every further one is in this set or excluded`,
@@ -22,8 +31,12 @@ export function refusal(slot: Slot, { kind, drawn, accepted }: Unfillable): Infe
       remedy: `lower the data ratio of size ${slot.size}, change its hole ratio, or exclude fewer sets`,
     });
   }
+  const rate = `${accepted} accepted of ${drawn} candidates drawn (${((100 * accepted) / drawn).toFixed(4)} %)`;
   return new InfeasibleError({
-    message: `${what} are too rare: ${accepted} accepted of ${drawn} candidates drawn (${((100 * accepted) / drawn).toFixed(4)} %)`,
+    message:
+      kind === "too-costly"
+        ? `${what} are too hard to certify: ${rate} within the search budget of one board`
+        : `${what} are too rare: ${rate}`,
     value: slot,
     expected: nearestThatWorks(slot),
     remedy: `move the knobs of size ${slot.size} to a value that can be generated`,
@@ -36,6 +49,10 @@ const WORDS = {
   conflict: "a conflict",
   "no-conflict": "no conflict",
 } as const;
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
 
 function nearestThatWorks(slot: Slot): string {
   const filler = new SlotFiller();

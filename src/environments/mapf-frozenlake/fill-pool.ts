@@ -1,6 +1,6 @@
 /**
  * Who fills the slots of a round: this thread, or worker threads. Slots travel in chunks and come back by position, so the split has no
- * influence on the result.
+ * influence on the result. However hard the boards are, there is a turn for signals and the terminal after every candidate.
  */
 import type { Worker } from "node:worker_threads";
 import { EngineError, type Seed, startThread } from "../../core/index.js";
@@ -15,6 +15,7 @@ const SLOTS_PER_WORKER = 64;
 export interface ChunkRequest {
   seed: string;
   slots: Slot[];
+  stopAtUnfillable: boolean;
 }
 
 export interface ChunkReply {
@@ -22,9 +23,24 @@ export interface ChunkReply {
   tally: Tally;
 }
 
+/** The reply, and before it how many slots of the chunk are finished. */
+export type ChunkMessage = ChunkReply | { finished: number };
+
+export interface FillTask {
+  slots: readonly Slot[];
+  seed: Seed;
+  /** Added to. */
+  tally: Tally;
+  /** Results end with the first slot that cannot be filled, in the order of the slots. */
+  stopAtUnfillable: boolean;
+  /** Gets the number of slots finished so far, in turns; throws to stop. */
+  onTurn: (finished: number) => void;
+}
+
 export interface FillPool {
-  /** One result per slot, in order; adds to `tally`. `onChunk` gets the number of slots finished so far and may throw to stop. */
-  fill(slots: readonly Slot[], seed: Seed, tally: Tally, onChunk: (finished: number) => void): Promise<FillResult[]>;
+  /** One result per slot, in order. */
+  fill(task: FillTask): Promise<FillResult[]>;
+  /** Stops what is going on. */
   close(): Promise<void>;
 }
 
@@ -44,17 +60,25 @@ function addTally(into: Tally, from: Tally): void {
 class ThisThread implements FillPool {
   private readonly filler = new SlotFiller();
 
-  async fill(slots: readonly Slot[], seed: Seed, tally: Tally, onChunk: (finished: number) => void): Promise<FillResult[]> {
+  async fill({ slots, seed, tally, stopAtUnfillable, onTurn }: FillTask): Promise<FillResult[]> {
     const results: FillResult[] = [];
-    let turn = performance.now();
-    for (const slot of slots) {
-      results.push(this.filler.fill(slot, seed.at(slot.index), tally));
-      if (performance.now() - turn < TURN_MS && results.length < slots.length) continue;
-      onChunk(results.length);
-      // Lets signals and the terminal have their turn, however hard the boards are.
+    const turn = async () => {
+      onTurn(results.length);
       await new Promise((resolve) => setImmediate(resolve));
-      turn = performance.now();
+      return performance.now() + TURN_MS;
+    };
+    let until = performance.now() + TURN_MS;
+    for (const slot of slots) {
+      this.filler.begin(slot, seed.at(slot.index));
+      let result = this.filler.advance(tally, until);
+      while (result === undefined) {
+        until = await turn();
+        result = this.filler.advance(tally, until);
+      }
+      results.push(result);
+      if (stopAtUnfillable && result.filling === undefined) break;
     }
+    await turn();
     return results;
   }
 
@@ -68,24 +92,50 @@ class WorkerPool implements FillPool {
     this.workers = Array.from({ length: count }, () => startThread(import.meta.url, "./fill-worker"));
   }
 
-  async fill(slots: readonly Slot[], seed: Seed, tally: Tally, onChunk: (finished: number) => void): Promise<FillResult[]> {
+  async fill({ slots, seed, tally, stopAtUnfillable, onTurn }: FillTask): Promise<FillResult[]> {
     const chunks = chunksOf(slots);
     const replies: ChunkReply[] = new Array(chunks.length);
+    const finished = new Array<number>(chunks.length).fill(0);
+    const told = () => onTurn(finished.reduce((sum, n) => sum + n, 0));
     let next = 0;
-    let finished = 0;
-    await Promise.all(
-      this.workers.map(async (worker) => {
-        while (next < chunks.length) {
-          const mine = next++;
-          const reply = await ask(worker, { seed: seed.path, slots: chunks[mine]! });
-          replies[mine] = reply;
-          finished += reply.results.length;
-          onChunk(finished);
-        }
-      }),
-    );
-    for (const reply of replies) addTally(tally, reply.tally);
-    return replies.flatMap((reply) => reply.results);
+    // Also while every worker is deep in a hard board there is a turn, in which `onTurn` may throw.
+    let stop: (reason: unknown) => void = () => {};
+    const stopped = new Promise<never>((_, reject) => {
+      stop = reject;
+    });
+    const clock = setInterval(() => {
+      try {
+        told();
+      } catch (reason) {
+        stop(reason);
+      }
+    }, TURN_MS);
+    const work = this.workers.map(async (worker) => {
+      while (next < chunks.length) {
+        const mine = next++;
+        const request = { seed: seed.path, slots: chunks[mine]!, stopAtUnfillable };
+        const reply = await ask(worker, request, (n) => {
+          finished[mine] = n;
+        });
+        replies[mine] = reply;
+        finished[mine] = reply.results.length;
+        // Chunks are handed out in order, so what comes before this one is at work or done.
+        if (stopAtUnfillable && reply.results.at(-1)?.filling === undefined) next = chunks.length;
+      }
+    });
+    try {
+      await Promise.race([Promise.all(work), stopped]);
+    } finally {
+      clearInterval(clock);
+    }
+    told();
+    const results: FillResult[] = [];
+    for (const reply of replies) {
+      addTally(tally, reply.tally);
+      results.push(...reply.results);
+      if (stopAtUnfillable && reply.results.at(-1)?.filling === undefined) break;
+    }
+    return results;
   }
 
   async close(): Promise<void> {
@@ -93,16 +143,20 @@ class WorkerPool implements FillPool {
   }
 }
 
-function ask(worker: Worker, request: ChunkRequest): Promise<ChunkReply> {
+function ask(worker: Worker, request: ChunkRequest, onProgress: (finished: number) => void): Promise<ChunkReply> {
   return new Promise((resolve, reject) => {
     const settle = () => {
       worker.off("message", onMessage);
       worker.off("error", onError);
       worker.off("exit", onExit);
     };
-    const onMessage = (reply: ChunkReply) => {
+    const onMessage = (message: ChunkMessage) => {
+      if ("finished" in message) {
+        onProgress(message.finished);
+        return;
+      }
       settle();
-      resolve(reply);
+      resolve(message);
     };
     const onError = (cause: unknown) => {
       settle();

@@ -50,31 +50,64 @@ export interface FillResult {
   drawn: number;
 }
 
+/** Whether a solved board is what is wanted. */
+export function fits({ conflict, wait_required }: Certificate, want: Want): boolean {
+  return want === "wait" ? wait_required : want === "no-wait" ? !wait_required : (want === "conflict") === conflict;
+}
+
 export function count(tally: Tally, key: string): void {
   tally[key] = (tally[key] ?? 0) + 1;
+}
+
+/** What is being filled. */
+interface Present {
+  slot: Slot;
+  random: Random;
+  maxDraws: number;
+  drawn: number;
+  /** Search nodes that its candidates cost so far. */
+  nodes: number;
 }
 
 export class SlotFiller {
   private readonly board = new DrawnBoard();
   private readonly meetings = new MeetingDrawer();
   private readonly solver = new Solver();
-  /** Spent on the present slot. */
-  private nodes = 0;
+  private present: Present | undefined;
 
   fill(slot: Slot, random: Random, tally: Tally, maxDraws = MAX_DRAWS): FillResult {
+    this.begin(slot, random, maxDraws);
+    return this.advance(tally, Number.POSITIVE_INFINITY)!;
+  }
+
+  /** Takes up a slot; `advance` fills it in as many turns as it needs. */
+  begin(slot: Slot, random: Random, maxDraws = MAX_DRAWS): void {
+    this.present = { slot, random, maxDraws, drawn: 0, nodes: 0 };
+  }
+
+  /** Goes on with the slot; undefined when `until` (on performance.now()) has passed first. At least one candidate is drawn. */
+  advance(tally: Tally, until: number): FillResult | undefined {
+    const present = this.present;
+    if (present === undefined) throw new RangeError("no slot has been begun");
+    const { slot, random, maxDraws } = present;
     const [low, high] = slot.holes;
     const budget = slot.budget ?? NODE_BUDGET;
-    let drawn = 0;
-    this.nodes = 0;
-    while (drawn < maxDraws && this.nodes < BUDGETS_PER_SLOT * budget) {
-      drawn++;
+    while (present.drawn < maxDraws && present.nodes < BUDGETS_PER_SLOT * budget) {
+      present.drawn++;
       count(tally, "drawn");
       const holes = low === high ? low : random.between(low, high);
-      if (!this.draw(slot, holes, random, tally)) continue;
-      const filling = this.judge(slot.want, budget, tally);
-      if (filling !== undefined) return { filling, drawn };
+      if (this.draw(slot, holes, random, tally)) {
+        const filling = this.judge(present, budget, tally);
+        if (filling !== undefined) return this.end({ filling, drawn: present.drawn });
+      }
+      if (performance.now() >= until) return undefined;
     }
-    return { filling: undefined, drawn };
+    return this.end({ filling: undefined, drawn: present.drawn });
+  }
+
+  private end(result: FillResult): FillResult {
+    this.present = undefined;
+    return result;
   }
 
   private draw({ size, agents, want }: Slot, holes: number, random: Random, tally: Tally): boolean {
@@ -89,7 +122,8 @@ export class SlotFiller {
     return false;
   }
 
-  private judge(want: Want, budget: number, tally: Tally): Filling | undefined {
+  private judge(present: Present, budget: number, tally: Tally): Filling | undefined {
+    const { want } = present.slot;
     const { size, agents, isHole, starts, goals, holes, holeCount } = this.board;
     // Makespan is asked for only of a board that fits; without a conflict it costs nothing to know at once.
     const first = {
@@ -99,7 +133,7 @@ export class SlotFiller {
       stopAboveSic: want === "no-conflict",
     };
     let certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, first);
-    this.nodes += this.solver.nodes;
+    present.nodes += this.solver.nodes;
     if (this.isDropped(certificate, want, tally)) return undefined;
     certificate = this.solver.certifyPacked(size, isHole, starts, goals, agents, { budget });
     if (this.isDropped(certificate, want, tally)) return undefined;
@@ -116,11 +150,12 @@ export class SlotFiller {
   }
 
   /** Whether a candidate is not what is wanted; says why in `tally`. */
-  private isDropped({ status, conflict, wait_required }: Certificate, want: Want, tally: Tally): boolean {
+  private isDropped(certificate: Certificate, want: Want, tally: Tally): boolean {
+    const { status } = certificate;
     if (status === "solved") {
-      const fits = want === "wait" ? wait_required : want === "no-wait" ? !wait_required : (want === "conflict") === conflict;
-      if (!fits) count(tally, `not_${want}`);
-      return !fits;
+      if (fits(certificate, want)) return false;
+      count(tally, `not_${want}`);
+      return true;
     }
     count(tally, status === "above-shortest" ? `not_${want}` : status.replace("-", "_"));
     return true;

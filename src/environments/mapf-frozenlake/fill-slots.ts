@@ -1,13 +1,15 @@
 /**
  * Fills all slots of a set, in rounds: every open slot gets its first fitting candidate from the stream (round, slot); then, in slot
  * order, what is excluded or already in the set is put back for the next round. Who fills which slot does not matter, so one worker and
- * eight give the same set. A class that cannot be found and a space that is exhausted end in an error or in the slot's fallback.
+ * eight give the same set. A class that cannot be found and a space that is exhausted end in an error or in the slot's fallback. Without a
+ * fallback the first slot that finds nothing ends it, and a small class that turns out to have too few boards does before its rounds are up.
  *
- * A round goes through its slots in blocks, and what is kept is packed, so that memory is about 30 bytes a slot, 35 a hash, and a block.
+ * A round goes through its slots in blocks, and what is kept is packed, so that memory is about 30 bytes a slot, 45 a hash, and a block.
  */
 import { type InfeasibleError, InterruptedError, type Seed, TextIndex } from "../../core/index.js";
+import { type ClassSize, classSize, effortOf } from "./class-size.js";
 import { openPool } from "./fill-pool.js";
-import { count, type Tally } from "./fill-slot.js";
+import { count, MAX_DRAWS, type Tally } from "./fill-slot.js";
 import { FilledSlots } from "./filled-slots.js";
 import { hashCells } from "./hash.js";
 import type { Slot, SlotPlan } from "./quota.js";
@@ -32,12 +34,16 @@ export interface FillOptions {
   refuse: (slot: Slot, cause: Unfillable) => InfeasibleError;
 }
 
-export interface Unfillable {
-  kind: "unreachable" | "exhausted";
-  /** Candidates of this cell (size, agents, holes, want) drawn and accepted over the whole set. */
-  drawn: number;
-  accepted: number;
-}
+export type Unfillable =
+  | {
+      /** too-costly: its candidates cost the solver more nodes than a slot may spend, before `MAX_DRAWS` of them were drawn. */
+      kind: "unreachable" | "too-costly" | "exhausted";
+      /** Candidates of this cell (size, agents, holes, want) drawn and accepted over the whole set. */
+      drawn: number;
+      accepted: number;
+    }
+  /** The cell was gone through: the set asks for more boards of it than there are. */
+  | ({ kind: "too-few"; asked: number } & ClassSize);
 
 /** The seed of a round's streams; slot `index` draws from `at(index)`. */
 export function roundSeed(seed: Seed, round: number): Seed {
@@ -51,41 +57,54 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
   const filled = new FilledSlots(slots.length, mostAgents);
   const taken = new TextIndex();
   const tally: Tally = {};
-  const cells = new Map<string, { drawn: number; accepted: number }>();
-  const roundsLeft = new Map<number, number>();
+  const cells = new Map<string, CellCount>();
+  /** Fillings of each slot that were put back; at most MAX_ROUNDS. */
+  const putBack = new Uint8Array(slots.length);
+  /** Slots that became others. */
+  const replaced = new Map<number, Slot>();
   let done = 0;
+  const stopIfAborted = () => {
+    if (options.signal?.aborted) throw interrupted();
+  };
   const pool = openPool(options.workers, slots.length);
   try {
     let open: SlotPlan = slots;
     for (let round = 0; open.length > 0; round++) {
       const seed = roundSeed(options.seed, round);
-      const next: Slot[] = [];
+      const next: number[] = [];
       for (let first = 0; first < open.length; first += BLOCK) {
         const block = Array.from({ length: Math.min(BLOCK, open.length - first) }, (_, i) => open.at(first + i)!);
-        const results = await pool.fill(block, seed, tally, (finished) => {
-          if (options.signal?.aborted) throw interrupted();
-          options.onProgress?.(Math.min(slots.length, done + finished), slots.length);
+        const results = await pool.fill({
+          slots: block,
+          seed,
+          tally,
+          stopAtUnfillable: options.fallback === undefined,
+          onTurn: (finished) => {
+            stopIfAborted();
+            options.onProgress?.(Math.min(slots.length, done + finished), slots.length);
+          },
         });
-        block.forEach((slot, i) => {
-          const { filling, drawn } = results[i]!;
-          const cell = cells.get(cellKey(slot)) ?? { drawn: 0, accepted: 0 };
-          cells.set(cellKey(slot), cell);
+        results.forEach(({ filling, drawn }, i) => {
+          const slot = block[i]!;
+          const key = cellKey(slot);
+          const cell = cells.get(key) ?? { slot, drawn: 0, accepted: 0, putBack: 0, counted: false };
+          cells.set(key, cell);
           cell.drawn += drawn;
-          const retry = (kind: Unfillable["kind"]) => {
+          const retry = (kind: "unreachable" | "too-costly" | "exhausted") => {
             const other = options.fallback?.(slot);
-            if (other === undefined) throw options.refuse(slot, { kind, ...cell });
-            count(tally, `fallback_${kind}`);
-            roundsLeft.delete(slot.index);
-            next.push(other);
+            if (other === undefined) throw options.refuse(slot, { kind, drawn: cell.drawn, accepted: cell.accepted });
+            count(tally, `fallback_${kind === "exhausted" ? kind : "unreachable"}`);
+            putBack[slot.index] = 0;
+            replaced.set(slot.index, other);
+            next.push(slot.index);
           };
           if (filling === undefined) {
-            retry("unreachable");
+            retry(drawn < MAX_DRAWS ? "too-costly" : "unreachable");
             return;
           }
           const { holes, starts, goals } = filling;
           const hash = hashCells(slot.size, holes, holes.length, starts, goals, starts.length);
-          const left = (roundsLeft.get(slot.index) ?? MAX_ROUNDS) - 1;
-          const again = options.repeats === "allow" && taken.has(hash) && MAX_ROUNDS - left > REPEAT_AFTER;
+          const again = options.repeats === "allow" && putBack[slot.index]! >= REPEAT_AFTER && taken.has(hash);
           if (again) count(tally, "repeated");
           const known = again ? undefined : options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
           if (known === undefined) {
@@ -96,17 +115,53 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
             return;
           }
           count(tally, known);
-          roundsLeft.set(slot.index, left);
-          if (left > 0) next.push(slot);
+          cell.putBack++;
+          if (++putBack[slot.index]! < MAX_ROUNDS) next.push(slot.index);
           else retry("exhausted");
         });
+        if (options.fallback === undefined) await refuseTooSmall(cells.values(), slots, options, stopIfAborted);
       }
-      open = next;
+      open = { length: next.length, at: (i) => replaced.get(next[i]!) ?? slots.at(next[i]!) };
     }
   } finally {
     await pool.close();
   }
   return { filled, tally };
+}
+
+/** What happened so far to the slots of a cell; `slot` is one of them. */
+interface CellCount {
+  slot: Slot;
+  drawn: number;
+  accepted: number;
+  /** Fillings that were excluded or in the set already. */
+  putBack: number;
+  /** Whether its class has been counted. */
+  counted: boolean;
+}
+
+/**
+ * Refuses the set when a class has fewer boards left than are asked for. A class is counted once, and only after as many of its candidates
+ * were drawn as its cell has boards: going through them all then costs no more than what has been spent.
+ */
+async function refuseTooSmall(cells: Iterable<CellCount>, slots: SlotPlan, options: FillOptions, turn: () => void): Promise<void> {
+  for (const cell of cells) {
+    const { slot, drawn, accepted, putBack, counted } = cell;
+    // Where boards may repeat, one that is not excluded is enough.
+    if (counted || putBack === 0 || (options.repeats === "allow" && accepted > 0)) continue;
+    if (drawn < (effortOf(slot) ?? Number.POSITIVE_INFINITY)) continue;
+    cell.counted = true;
+    const size = await classSize(slot, options.exclude, turn);
+    if (size === undefined) continue;
+    const asked = options.repeats === "allow" ? 1 : countOf(slots, cellKey(slot));
+    if (size.members - size.excluded < asked) throw options.refuse(slot, { kind: "too-few", asked, ...size });
+  }
+}
+
+function countOf(slots: SlotPlan, key: string): number {
+  let found = 0;
+  for (let i = 0; i < slots.length; i++) if (cellKey(slots.at(i)!) === key) found++;
+  return found;
 }
 
 export function cellKey({ size, agents, holes, want }: Slot): string {

@@ -51,21 +51,6 @@ describe("training sets", () => {
     expect(seen.at(-1)).toBe(100);
   });
 
-  it("a size whose space is exhausted says so instead of looping", async () => {
-    // 2x2 with one hole and two agents: a handful of boards up to symmetry.
-    const tiny = config({ "2": { data_ratio: 1, hole_ratio: 0.25, wait_ratio: 0 } });
-    const attempt = generateTraining(tiny, { count: 100, seed: seed.child("exhausted") });
-    await expect(attempt).rejects.toThrow(InfeasibleError);
-    await expect(attempt).rejects.toThrow(/2x2 boards .* is exhausted: \d+ new ones found in \d+ candidates/);
-  });
-
-  it("excluding what there is exhausts a space as well", async () => {
-    const small = config({ "2": { data_ratio: 1, hole_ratio: 0.25, wait_ratio: 0 } }, [1]);
-    const { instances } = await generateTraining(small, { count: 2, seed: seed.child("space") });
-    const exclude = new Set(instances.map(({ hash }) => hash));
-    await expect(generateTraining(small, { count: 2, seed: seed.child("space"), exclude })).rejects.toThrow("exhausted");
-  });
-
   it("an infeasible config is refused before anything is drawn, with the nearest feasible value", async () => {
     const crowded = config({ "3": { data_ratio: 1, hole_ratio: 0.5, wait_ratio: 0 } }, [5]);
     const error = await generateTraining(crowded, { count: 10, seed }).then(
