@@ -4,6 +4,8 @@ import type { ServedPart } from "../server/host.js";
 export interface ServeRequest {
   /** Specification of a policy, where one was given. */
   policy: string | undefined;
+  /** Its name in /v1/models, instead of its own. */
+  modelName: string | undefined;
   family: string;
   /** Engine workers; 0: one per core. */
   workers: number;

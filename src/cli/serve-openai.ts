@@ -10,7 +10,7 @@ import type { ServeRequest } from "./serve-modes.js";
 /** Longest completion that is served. */
 const MAX_TOKENS = 4096;
 
-export async function openOpenAi({ policy: spec, family: name, workers }: ServeRequest): Promise<ServedPart> {
+export async function openOpenAi({ policy: spec, modelName, family: name, workers }: ServeRequest): Promise<ServedPart> {
   if (spec === undefined) {
     throw new InputError({
       message: "--policy is missing",
@@ -21,5 +21,5 @@ export async function openOpenAi({ policy: spec, family: name, workers }: ServeR
   const family = familyByName(name);
   // Nothing is known of what will be asked: the policies that answer from the instances refuse each question.
   const policy = await openPolicy({ spec, family, instances: [], objective: family.objectives[0]!, workers: workerCount(workers) });
-  return openAiPart({ policy, model: policy.name, maxTokens: MAX_TOKENS });
+  return openAiPart({ policy, model: modelName ?? policy.name, maxTokens: MAX_TOKENS });
 }

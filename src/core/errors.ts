@@ -87,6 +87,13 @@ export class DivergenceError extends BoundaryError {
   }
 }
 
+/** The server of the run's own checkpoints failed for good: no answer of it is made up, the run stops where it can be resumed. */
+export class ServingError extends BoundaryError {
+  constructor(detail: ErrorDetail) {
+    super({ ...detail, boundary: "serving" });
+  }
+}
+
 /** The run was interrupted (Ctrl-C, SIGTERM); it can be resumed. */
 export class InterruptedError extends EnvwrightError {
   readonly exitCode = 130;

@@ -56,6 +56,16 @@ export const eventSchema = z.discriminatedUnion("type", [
   /** A person is asked: the run goes on once the file at `path` says that it is approved. */
   z.object({ type: z.literal("human-waiting"), ...at, stage: z.int(), path: z.string(), refusal: z.string().optional() }),
   z.object({ type: z.literal("human-answered"), ...at, stage: z.int(), seconds: z.number() }),
+  /** The server that answers for a checkpoint (numbered as in `validation`) in evaluations and proposals. */
+  z.object({
+    type: z.literal("serving"),
+    ...at,
+    stage: z.int(),
+    checkpoint: z.int(),
+    state: z.enum(["starting", "ready", "stopped"]),
+    /** Of a server that is ready: since it was started, or was given other weights. */
+    seconds: z.number().optional(),
+  }),
   /** A line that a trainer outside of this process wrote. */
   z.object({ type: z.literal("log"), ...at, stage: z.int(), source: z.string(), line: z.string() }),
   z.object({ type: z.literal("warning"), ...at, stage: z.int().optional(), message: z.string() }),

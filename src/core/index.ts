@@ -9,6 +9,7 @@ export * from "./recipe.js";
 export * from "./records.js";
 export * from "./schema.js";
 export * from "./scorer.js";
+export * from "./serving-options.js";
 export * from "./set-hash.js";
 export * from "./shorten.js";
 export * from "./statistics.js";

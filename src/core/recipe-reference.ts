@@ -17,22 +17,41 @@ interface JsonSchema {
   exclusiveMinimum?: number;
 }
 
+interface Row {
+  path: string;
+  values: string;
+  fallback: string;
+  meaning: string;
+}
+
 /** One row for each option: path, values, default, meaning. */
 export function recipeReference(): string {
   const schema = z.toJSONSchema(recipeSchema, { io: "input", unrepresentable: "any" }) as JsonSchema;
-  const rows = ["| option | values | default | meaning |", "| --- | --- | --- | --- |", ...optionRows(schema, "")];
-  return rows.join("\n");
+  const rows = optionRows(schema, "").map(
+    ({ path, values, fallback, meaning }) => `| \`${path}\` | ${values} | ${fallback} | ${meaning} |`,
+  );
+  return ["| option | values | default | meaning |", "| --- | --- | --- | --- |", ...rows].join("\n");
 }
 
-function optionRows(schema: JsonSchema, prefix: string): string[] {
+function optionRows(schema: JsonSchema, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, option]) => {
     const path = `${prefix}${name}`;
     const alternatives = option.oneOf ?? option.anyOf;
-    if (alternatives !== undefined) return alternatives.flatMap((alternative) => optionRows(alternative, `${path}.`));
+    if (alternatives !== undefined) return merged(alternatives.flatMap((alternative) => optionRows(alternative, `${path}.`)));
     if (option.properties !== undefined) return optionRows(option, `${path}.`);
     const fallback =
       option.default === undefined ? (schema.required?.includes(name) ? "required" : "") : `\`${JSON.stringify(option.default)}\``;
-    return [`| \`${path}\` | ${values(option)} | ${fallback} | ${option.description ?? ""} |`];
+    return [{ path, values: values(option), fallback, meaning: option.description ?? "" }];
+  });
+}
+
+/** What several alternatives (the kinds of a trainer) have in common stands once; where they differ, the differences side by side. */
+function merged(rows: readonly Row[]): Row[] {
+  return [...new Set(rows.map(({ path }) => path))].map((path) => {
+    const same = rows.filter((row) => row.path === path);
+    const all = (column: "values" | "fallback" | "meaning", between: string) =>
+      [...new Set(same.map((row) => row[column]))].filter((text) => text !== "").join(between);
+    return { path, values: all("values", ", "), fallback: all("fallback", " or "), meaning: all("meaning", " ") };
   });
 }
 

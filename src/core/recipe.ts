@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { variantSchema } from "./context-variant.js";
+import { servingOptionsSchema } from "./serving-options.js";
 
 const share = z.number().min(0).max(1);
 const positive = z.number().positive();
@@ -229,11 +230,16 @@ export const recipeSchema = z.strictObject({
     .default("random")
     .describe("`random`: a fresh random config over the strata of `config` (paper); `given`: `config` as it stands."),
   config: z.unknown().describe("Config of the environment family: strata and knobs."),
-  base: z.string().describe("Checkpoint folder the first stage starts from; relative to the recipe's file."),
+  base: z
+    .string()
+    .describe(
+      "Checkpoint folder the first stage starts from; relative to the recipe's file. Where both trainer and server load models by name, a name such as Qwen/Qwen3-4B.",
+    ),
   validation: validationOptionsSchema.prefault({}),
   held_out: heldOutOptionsSchema.prefault({}),
   reward: rewardOptionsSchema.prefault({}),
   trainer: trainerOptionsSchema.prefault({ kind: "embedded" }),
+  serving: servingOptionsSchema.optional(),
   engineer: engineerOptionsSchema.prefault({}),
   pretrain: pretrainOptionsSchema.optional(),
   workers: z.int().nonnegative().default(0).describe("Engine worker threads; results do not depend on it. 0: one per core."),

@@ -1,7 +1,7 @@
 /**
  * proposeNext: context → proposal. Asks the engineer, decodes, repairs what has one meaning, applies the guardrails and checks that the
  * config can be generated; asks again with the reason while attempts are left, then keeps the previous config. It never stops a run: only
- * an interruption or a mistake in the program passes through.
+ * an interruption, the loss of the run's own server or a mistake in the program passes through.
  */
 import {
   BoundaryError,
@@ -14,6 +14,7 @@ import {
   type Repair,
   SCHEMA_VERSION,
   type Seed,
+  ServingError,
 } from "../core/index.js";
 import type { EngineerContext } from "./context.js";
 import { type Decoded, decodeChatAnswer, decodeCompactAnswer } from "./decode.js";
@@ -91,7 +92,8 @@ async function ask(input: ProposeInput, attempt: number, refusals: readonly Refu
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
-    if (!(error instanceof BoundaryError)) throw error;
+    // Without its server the policy has not answered at all: that is no proposal of it.
+    if (!(error instanceof BoundaryError) || error instanceof ServingError) throw error;
     const message = `${error.boundary}: ${error.message}`;
     return { raw: "", tokens: 0, rendering: "none", content: { kind: "failure", message } };
   }

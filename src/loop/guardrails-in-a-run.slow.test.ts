@@ -105,7 +105,7 @@ async function run(
     try {
       await closedLoop(change({ ...bench, trainer: scripted(bench.trainer, script, started) }));
     } finally {
-      await bench.engine.close();
+      await bench.close();
     }
   } finally {
     folder.close();

@@ -1,3 +1,5 @@
+export * from "./base-checkpoint.js";
+export * from "./checkpoint-policies.js";
 export * from "./closed-loop.js";
 export * from "./engineering.js";
 export * from "./evaluate.js";

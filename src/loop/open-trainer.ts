@@ -21,16 +21,17 @@ export interface TrainerParts<I extends InstanceBase> {
   family: EnvironmentFamily<unknown, I>;
   strata: readonly string[];
   objective: string;
-  engine: Engine;
-  base: Checkpoint;
+  /** For the trainer in this process. */
+  embedded: { engine: Engine; base: Checkpoint } | undefined;
 }
 
 /** @throws {ConfigError} for options that the trainer has no counterpart for. */
 export function openTrainer<I extends InstanceBase>(parts: TrainerParts<I>): Trainer<I> {
-  const { recipe, family, strata, objective, engine, base } = parts;
+  const { recipe, family, strata, objective, embedded } = parts;
   const options = recipe.trainer;
   switch (options.kind) {
     case "embedded": {
+      const { engine, base } = embedded!;
       // A base that never learned the engineer's language (another vocabulary) has nothing to keep.
       const speaks = engineerWords(family.allStrata, family).every((word) => base.tokenizer.has(word));
       return new EmbeddedTrainer(engine, {

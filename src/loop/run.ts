@@ -1,9 +1,9 @@
-/** Starting, resuming and ending a run around the closed loop: folder, lock, event log, engine, interruption. */
+/** Starting, resuming and ending a run around the closed loop: folder, lock, event log, engine or server, interruption. */
 import { resolve } from "node:path";
 import { BoundaryError, type EventListener, EventStream, InterruptedError, type Recipe } from "../core/index.js";
 import { isFinished, readHistory } from "../evaluation/index.js";
-import { checkpointHash, readCheckpoint } from "../nn/index.js";
 import { RunFolder } from "../store/index.js";
+import { absoluteBase, checkedBaseHash } from "./base-checkpoint.js";
 import { closedLoop } from "./closed-loop.js";
 import type { PolicyOpener } from "./engineering.js";
 import { checkRecipe, openWorkbench } from "./workbench.js";
@@ -31,11 +31,10 @@ export interface StartOptions extends RunOptions {
 export async function runLoop(options: StartOptions): Promise<RunFolder> {
   const recipe = withAbsolutePaths(options.recipe, options.recipeDir);
   checkRecipe(recipe);
-  await readCheckpoint(recipe.base);
-  const base_sha256 = await checkpointHash(recipe.base);
+  const base_sha256 = await checkedBaseHash(recipe);
   const folder = await RunFolder.create(options.out, {
     recipe,
-    base_sha256,
+    ...(base_sha256 === undefined ? {} : { base_sha256 }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
   });
   return inFolder(folder, options, false);
@@ -73,7 +72,7 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
       await closedLoop(bench);
       events.emit({ type: "run-finished", seconds: (performance.now() - started) / 1000 });
     } finally {
-      await bench.engine.close();
+      await bench.close();
     }
   } catch (error) {
     if (error instanceof InterruptedError) events.emit({ type: "run-interrupted", resume: `envwright run --resume ${folder.dir}` });
@@ -95,7 +94,7 @@ export function withAbsolutePaths(recipe: Recipe, dir: string): Recipe {
   const { from } = recipe.engineer;
   return {
     ...recipe,
-    base: resolve(dir, recipe.base),
+    base: absoluteBase(recipe, dir),
     engineer: from === undefined ? recipe.engineer : { ...recipe.engineer, from: resolve(dir, from) },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Everything a run needs, opened once: family, run folder, engine, checkpoints, scorer, trainer. Nothing here decides; a mistake in the
+ * Everything a run needs, opened once: family, run folder, engine or server, checkpoints, scorer, trainer. Nothing here decides; a mistake in the
  * recipe, the config or the base checkpoint is refused here, before any work starts.
  */
 import { existsSync } from "node:fs";
@@ -16,10 +16,13 @@ import {
 } from "../core/index.js";
 import { ENGINEERS, type Variant, variantNamed } from "../engineers/index.js";
 import { familyByName } from "../environments/index.js";
-import { type Checkpoint, checkpointHash, Engine, readCheckpoint } from "../nn/index.js";
+import { checkpointHash, Engine, readCheckpoint } from "../nn/index.js";
+import { servingTraps } from "../policies/index.js";
 import { FamilyScorer } from "../rewards/index.js";
 import type { RunFolder } from "../store/index.js";
 import type { Trainer } from "../trainers/index.js";
+import { usesEngine } from "./base-checkpoint.js";
+import { type CheckpointPolicies, embeddedPolicies, servedPolicies } from "./checkpoint-policies.js";
 import type { PolicyOpener } from "./engineering.js";
 import { openTrainer } from "./open-trainer.js";
 import { workerCount } from "./workers.js";
@@ -33,9 +36,9 @@ export interface Workbench<I extends InstanceBase = InstanceBase> {
   variant: Variant;
   folder: RunFolder;
   seed: Seed;
-  base: Checkpoint;
+  /** Folder of the base checkpoint, or the name that trainer and server load it by. */
   baseFolder: string;
-  engine: Engine;
+  checkpoints: CheckpointPolicies;
   workers: number;
   trainer: Trainer<I>;
   newScorer: () => FamilyScorer<I>;
@@ -43,10 +46,18 @@ export interface Workbench<I extends InstanceBase = InstanceBase> {
   signal: AbortSignal | undefined;
   /** For the engineer `llm`. */
   openPolicy: PolicyOpener | undefined;
+  /** Stops the server and the engine, where there are any. */
+  close(): Promise<void>;
 }
 
-/** The checks of a recipe that need no engine: shared by `run`, `doctor` and tests. */
-export function checkRecipe(recipe: Recipe): { family: EnvironmentFamily<unknown, InstanceBase>; template: unknown; variant: Variant } {
+/**
+ * The checks of a recipe that need no engine: shared by `run`, `experiment`, `doctor` and tests.
+ * @param exists whether a path is there; an experiment knows of runs that will be.
+ */
+export function checkRecipe(
+  recipe: Recipe,
+  exists: (path: string) => boolean = existsSync,
+): { family: EnvironmentFamily<unknown, InstanceBase>; template: unknown; variant: Variant } {
   const family = familyByName(recipe.family) as EnvironmentFamily<unknown, InstanceBase>;
   const parsed = parseWith(family.configSchema, recipe.config, "recipe, config");
   const { config: template } = family.normalise(parsed);
@@ -75,15 +86,19 @@ export function checkRecipe(recipe: Recipe): { family: EnvironmentFamily<unknown
       remedy: "--set engineer.policy=openai:MODEL@BASE_URL, or choose another engineer.name",
     });
   }
-  if (recipe.rendering !== "compact") {
+  if (recipe.rendering !== "compact" && usesEngine(recipe)) {
     throw new ConfigError({
-      message: `a run validates on the embedded engine, which reads the compact rendering; the recipe says "${recipe.rendering}"`,
+      message: `the embedded engine reads the compact rendering; the recipe says "${recipe.rendering}"`,
       value: recipe.rendering,
-      expected: "rendering: compact",
-      remedy: "set rendering: compact; for the trainer verl, --dry-run shows the command of a stage with chat prompts",
+      expected: "rendering: compact; or serving, and a trainer outside of this process",
+      remedy: "set rendering: compact, or name a server for evaluation and proposals as serving",
     });
   }
-  if (engineer.from !== undefined && !existsSync(engineer.from)) {
+  const traps = servingTraps(recipe);
+  if (traps.length > 0) {
+    throw new ConfigError({ message: traps.join("; "), value: recipe.serving, remedy: "change the recipe's serving" });
+  }
+  if (engineer.from !== undefined && !exists(engineer.from)) {
     throw new ConfigError({
       message: `engineer.from: ${engineer.from} does not exist`,
       value: engineer.from,
@@ -110,13 +125,13 @@ export interface OpenOptions {
   openPolicy?: PolicyOpener | undefined;
 }
 
-/** @throws {InputError} for whatever is wrong with recipe, config or base checkpoint. The caller closes the engine. */
+/** @throws {InputError} for whatever is wrong with recipe, config or base checkpoint. The caller closes the workbench. */
 export async function openWorkbench({ folder, events, signal, workers: asked, openPolicy }: OpenOptions): Promise<Workbench> {
   const { recipe, seed } = folder.record;
   const { family, template, variant } = checkRecipe(recipe);
   const objective = family.objective(template);
   const baseFolder = recipe.base;
-  const base = await readCheckpoint(baseFolder);
+  const base = usesEngine(recipe) ? await readCheckpoint(baseFolder) : undefined;
   const { base_sha256 } = folder.record;
   if (base_sha256 !== undefined && base_sha256 !== (await checkpointHash(baseFolder))) {
     throw new CorruptFileError({
@@ -130,7 +145,12 @@ export async function openWorkbench({ folder, events, signal, workers: asked, op
   const workers = workerCount(asked ?? recipe.workers);
   const strata = family.strata(template);
   const { grpo } = recipe.trainer;
-  const engine = await Engine.start({ config: base.config, workers });
+  const embedded = base === undefined ? undefined : { base, engine: await Engine.start({ config: base.config, workers }) };
+  const { serving } = recipe;
+  const checkpoints =
+    serving === undefined
+      ? embeddedPolicies(embedded!.engine, embedded!.base, folder)
+      : servedPolicies({ recipe: { ...recipe, serving }, folder, seed: root, events });
   return {
     recipe,
     template,
@@ -139,14 +159,17 @@ export async function openWorkbench({ folder, events, signal, workers: asked, op
     variant,
     folder,
     seed: root,
-    base,
     baseFolder,
-    engine,
+    checkpoints,
     workers,
-    trainer: openTrainer({ recipe, family, strata, objective, engine, base }),
+    trainer: openTrainer({ recipe, family, strata, objective, embedded }),
     newScorer: () => new FamilyScorer(family, { objective, rendering: recipe.rendering, reward: recipe.reward, scale: grpo.scale_rewards }),
     events,
     signal,
     openPolicy,
+    async close() {
+      await checkpoints.close();
+      await embedded?.engine.close();
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -88,6 +88,19 @@ describe("a checkpoint", () => {
     await writeCheckpoint(at("two"), { ...checkpoint, parameters });
     expect(await checkpointHash(at("two"))).not.toBe(hash);
     await expect(checkpointHash(at("nowhere"))).rejects.toThrow(CorruptFileError);
+  });
+
+  it("of a large model is hashed over all of its shards", async () => {
+    await writeCheckpoint(at("shards"), checkpoint);
+    await rename(join(at("shards"), "model.safetensors"), join(at("shards"), "model-00001-of-00002.safetensors"));
+    await writeFile(join(at("shards"), "model-00002-of-00002.safetensors"), "more");
+    const weight_map = { a: "model-00002-of-00002.safetensors", b: "model-00001-of-00002.safetensors" };
+    await writeFile(join(at("shards"), "model.safetensors.index.json"), JSON.stringify({ weight_map }));
+    const hash = await checkpointHash(at("shards"));
+    await writeFile(join(at("shards"), "model-00002-of-00002.safetensors"), "else");
+    expect(await checkpointHash(at("shards"))).not.toBe(hash);
+    await rm(join(at("shards"), "model-00001-of-00002.safetensors"));
+    await expect(checkpointHash(at("shards"))).rejects.toThrow(/model-00001-of-00002/);
   });
 
   it("replaces an older one whole, and leaves nothing beside it", async () => {

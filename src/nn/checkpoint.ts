@@ -4,7 +4,7 @@
  * config implies.
  */
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
@@ -211,19 +211,32 @@ function besides(folder: string): string {
 /** SHA-256 over config, tokenizer and weights: what a checkpoint is, apart from where it lies and what lies beside it. @throws {CorruptFileError} */
 export async function checkpointHash(folder: string): Promise<string> {
   const digest = createHash("sha256");
-  for (const name of [CONFIG, "tokenizer.json", WEIGHTS]) {
-    const bytes = await readFile(join(folder, name)).catch((cause: Error) => {
+  for (const name of [CONFIG, "tokenizer.json", ...(await weightFiles(folder))]) {
+    digest.update(name);
+    try {
+      // In pieces: the weights of a large model are more than a buffer holds.
+      for await (const piece of createReadStream(join(folder, name)) as AsyncIterable<Buffer>) digest.update(piece);
+    } catch (cause) {
       throw new CorruptFileError({
-        message: `${join(folder, name)} cannot be read: ${cause.message}`,
+        message: `${join(folder, name)} cannot be read: ${(cause as Error).message}`,
         value: folder,
         expected: "a checkpoint folder",
         remedy: "check the path, or make a base with `envwright pretrain`",
         cause,
       });
-    });
-    digest.update(name).update(bytes);
+    }
   }
   return digest.digest("hex");
+}
+
+/** One file, or the index and the shards of a large model. */
+async function weightFiles(folder: string): Promise<string[]> {
+  const index = `${WEIGHTS}.index.json`;
+  const path = join(folder, index);
+  if (existsSync(join(folder, WEIGHTS)) || !existsSync(path)) return [WEIGHTS];
+  const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
+  const { weight_map } = parseJsonWith(indexSchema, await readFile(path, "utf8"), path, CorruptFileError);
+  return [index, ...[...new Set(Object.values(weight_map))].sort()];
 }
 
 async function sync(path: string): Promise<void> {

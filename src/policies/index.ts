@@ -3,3 +3,4 @@ export * from "./endpoint/index.js";
 export * from "./gguf/index.js";
 export * from "./replay.js";
 export * from "./scripted.js";
+export * from "./serving/index.js";

@@ -15,6 +15,7 @@ export default defineVerb({
     reward: { type: "flag", description: described("reward") },
     openenv: { type: "flag", description: described("openenv") },
     policy: { type: "text", hint: "SPEC", description: "The policy that --openai serves" },
+    "served-model-name": { type: "text", hint: "NAME", description: "Its name in /v1/models; that of the policy unless given" },
     family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
     host: { type: "text", hint: "HOST", default: "127.0.0.1", description: "Address to listen on" },
     port: { type: "integer", hint: "PORT", default: 8000, least: 0, description: "Port to listen on; 0: any free one" },
@@ -43,7 +44,15 @@ export default defineVerb({
     const parts: ServedPart[] = [];
     try {
       for (const mode of modes) {
-        parts.push(await mode.open({ policy: values.policy, family: values.family, workers: values.workers, note }));
+        parts.push(
+          await mode.open({
+            policy: values.policy,
+            modelName: values["served-model-name"],
+            family: values.family,
+            workers: values.workers,
+            note,
+          }),
+        );
       }
       const host = await startHost({ parts: [...parts], host: values.host, port: values.port, token, note });
       parts.length = 0; // The host closes them.

@@ -1,8 +1,6 @@
 /** Failures → proposal. */
 import { type InstanceBase, type Policy, type Proposal, proposalSchema } from "../../core/index.js";
 import { humanEngineer, proposeNext, sameKnobs } from "../../engineers/index.js";
-import { readCheckpoint } from "../../nn/index.js";
-import { EmbeddedPolicy } from "../../policies/index.js";
 import { contextOfStage, contextText, type EngineerPolicies, engineerFor, openLanguageModel } from "../engineering.js";
 import { humanDesk } from "../human-desk.js";
 import type { Workbench } from "../workbench.js";
@@ -20,10 +18,9 @@ export async function propose<I extends InstanceBase>(bench: Workbench<I>, stage
     const patient = { ...options, attempts: Number.POSITIVE_INFINITY };
     const desk = humanDesk({ folder, stage, events: bench.events });
     const opened: Policy[] = [];
-    const policy = (name: string, parameters: Float32Array) => new EmbeddedPolicy(name, bench.engine, bench.base.tokenizer, parameters);
     const policies: EngineerPolicies = {
-      self: async () => policy("self", (await readCheckpoint(await folder.verified(stage, "checkpoint"))).parameters),
-      base: async () => policy("base", bench.base.parameters),
+      self: () => bench.checkpoints.open("self", stage + 1, stage),
+      base: () => bench.checkpoints.open("base", 0, stage),
       llm: async () => {
         const model = await openLanguageModel(options, bench.openPolicy, { family, objective: bench.objective, workers: bench.workers });
         opened.push(model);

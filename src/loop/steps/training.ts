@@ -26,6 +26,7 @@ export async function trainStage<I extends InstanceBase>(
   const from = config.from_checkpoint === 0 ? bench.baseFolder : await folder.verified(config.from_checkpoint - 1, "checkpoint");
   const to = folder.path(stage, "checkpoint");
   await rm(to, { recursive: true, force: true });
+  await bench.checkpoints.release();
   await inPhase(bench, stage, "train", (progress) =>
     folder.writeFile(stage, "rollouts.parquet", async (path) => {
       const rollouts = await ParquetWriter.open(path, rolloutSchema);
