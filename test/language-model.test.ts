@@ -162,5 +162,9 @@ test("a run whose language model cannot be asked is refused before anything is w
     expect([policy, code]).toEqual([policy, 2]);
     expect(stderr).toMatch(message);
   }
+  const beside = await callCli(["run", bench.recipe, "--out", at("refused"), "--engineer", "rule", "--model", "vllm:m"]);
+  expect(beside).toMatchObject({ code: 2, stderr: expect.stringMatching(/--model vllm:m: the engineer rule asks no language model/) });
+  const resumed = await callCli(["run", "--resume", at("run"), "--model", "vllm:m"]);
+  expect(resumed).toMatchObject({ code: 2, stderr: expect.stringMatching(/--model cannot change them/) });
   expect(existsSync(at("refused"))).toBe(false);
 });

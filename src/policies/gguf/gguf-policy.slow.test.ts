@@ -1,9 +1,15 @@
 /**
- * A real GGUF model through llama.cpp. Runs where both are: node-llama-cpp beside this package or in the current folder, and a small instruct
- * model named by ENVWRIGHT_TEST_GGUF; skipped otherwise. Nothing is expected of what the model knows.
+ * A real GGUF model through llama.cpp: as a policy, evaluated on a slice, and as the engineer of a run. Runs where both are: node-llama-cpp
+ * beside this package, in the current folder or in ENVWRIGHT_TEST_GGUF_MODULES, and a small instruct model named by ENVWRIGHT_TEST_GGUF;
+ * skipped otherwise. Nothing is expected of what the model knows.
  */
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { callCli } from "../../../test/call-cli.js";
+import { runCli } from "../../../test/run-cli.js";
+import { untrainedBench } from "../../../test/untrained-base.js";
 import { type CompletionRequest, InterruptedError } from "../../core/index.js";
 import type { CallRecord } from "../endpoint/call-record.js";
 import { GgufPolicy } from "./gguf-policy.js";
@@ -62,5 +68,47 @@ describe.skipIf(reason !== undefined)(`a GGUF model${reason === undefined ? "" :
     expect(results).toMatchObject([{ failure: { boundary: "context" } }, { text: expect.stringMatching(/\S/) }]);
     expect(policy.room("far too long ".repeat(1000))).toBeLessThan(1);
     await expect(policy.complete([request("x")], { signal: AbortSignal.abort() })).rejects.toThrow(InterruptedError);
+  });
+});
+
+describe.skipIf(reason !== undefined)(`a GGUF model on the command line${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
+  const dir = mkdtempSync(join(tmpdir(), "envwright-gguf-"));
+  const at = (name: string) => join(dir, name);
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  /** In the folder that has llama.cpp, as a user would stand in it. */
+  const inFolder = (...argv: string[]) => runCli(argv, folder === undefined ? {} : { cwd: folder });
+
+  it("is evaluated on a slice: one record a sample, judged, and the same table from its recorded calls without the model", async () => {
+    const agents = [
+      { start: [0, 0], goal: [0, 2] },
+      { start: [2, 2], goal: [2, 0] },
+    ];
+    const boards = [[[1, 1]], [[1, 0]]].map((holes) => JSON.stringify({ size: 3, holes, agents }));
+    writeFileSync(at("boards.jsonl"), `${boards.join("\n")}\n`);
+    const asked = ["--set", at("boards.jsonl"), "--max-tokens", "16", "--workers", "1", "--json", "--quiet"];
+    const evaluated = await inFolder("eval", "--policy", `gguf:${file}`, ...asked, "--out", at("eval"));
+    expect(evaluated.stderr).not.toMatch(/error/);
+    expect(evaluated.code).toBe(0);
+    const { total } = JSON.parse(evaluated.stdout);
+    expect(total).toMatchObject({ n: 2, answers: 2, failed: 0 });
+    expect(total.prompt_tokens).toBeGreaterThan(100);
+    expect(readFileSync(at("eval/rollouts.jsonl"), "utf8").trim().split("\n")).toHaveLength(2);
+    const replayed = await callCli(["eval", "--policy", `replay:${at("eval/calls")}`, ...asked]);
+    expect(JSON.parse(replayed.stdout).total).toEqual(total);
+    const settings = JSON.parse(readFileSync(at("eval/eval.json"), "utf8")).settings;
+    expect(settings).toMatchObject({ gguf_sha256: expect.stringMatching(/^[0-9a-f]{64}$/), context_size: 8192 });
+  });
+
+  it("is the engineer of a run: it is asked under the schema, and the run goes on whatever it says", async () => {
+    const bench = await untrainedBench({ stages: 2, steps: 1 });
+    const engineer = ["--engineer", "llm", "--model", `gguf:${file}`, "--set", "engineer.max_tokens=40", "--set", "engineer.attempts=1"];
+    const run = await inFolder("run", bench.recipe, "--out", at("run"), ...engineer, "--quiet", "--json");
+    rmSync(bench.dir, { recursive: true, force: true });
+    expect(run.stderr).not.toMatch(/error/);
+    expect(run.code).toBe(0);
+    const proposal = JSON.parse(readFileSync(at("run/stages/00/proposal.json"), "utf8"));
+    expect(proposal).toMatchObject({ engineer: "llm", rendering: "chat", attempts: [{ raw: expect.stringMatching(/^\s*\{/) }] });
+    expect(proposal.attempts[0].tokens).toBeGreaterThan(1);
+    expect(JSON.parse(run.stdout).stages).toHaveLength(2);
   });
 });
