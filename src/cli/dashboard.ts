@@ -2,21 +2,35 @@
 import { spawn } from "node:child_process";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { z } from "zod";
-import { EngineError, proposalSchema } from "../core/index.js";
+import { EngineError, InputError, proposalSchema } from "../core/index.js";
 import type { Actions } from "../ui/server/app.js";
 import type { UiServer } from "../ui/server/serve.js";
 
 export const USUAL_PORT = 4680;
 
-const answerSchema = z.object({ temperature: z.number(), proposals: z.array(proposalSchema).min(1) });
+const distanceSchema = z.object({ shares: z.number(), ratios: z.number() });
+const answerSchema = z.object({
+  temperature: z.number(),
+  proposals: z.array(proposalSchema).min(1),
+  comparison: z.array(z.object({ change: distanceSchema, from_taken: distanceSchema.optional() })),
+});
 
-/** `envwright propose --json`: it reads the run and writes nothing. @throws {EngineError} with the child's last words. */
-export const proposeAction: Actions["propose"] = async ({ run, stage, engineer, variant, samples }, signal) => {
-  const argv = ["propose", "--from", join(run, "stages", String(stage).padStart(2, "0")), "--samples", String(samples), "--json"];
-  if (engineer !== undefined) argv.push("--engineer", engineer);
-  if (variant !== undefined) argv.push("--variant", variant);
-  const program = process.argv[1]!;
-  const child = spawn(process.execPath, [...process.execArgv, program, ...argv], { stdio: ["ignore", "pipe", "pipe"], signal });
+/** `envwright propose --json`: it reads the run and writes nothing. */
+export const proposeAction: Actions["propose"] = (request, signal) =>
+  proposeBy([process.execPath, ...process.execArgv, process.argv[1]!], request, signal);
+
+/** @param program how this command line is started @throws {InputError} what the child refuses {EngineError} with its last words */
+export async function proposeBy(
+  program: readonly string[],
+  { run, stage, engineer, variant, model, samples }: Parameters<Actions["propose"]>[0],
+  signal: AbortSignal,
+): ReturnType<Actions["propose"]> {
+  const from = join(run, "stages", String(stage).padStart(2, "0"));
+  const named = Object.entries({ engineer, variant, model }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}=${value}`],
+  );
+  const [command, ...argv] = [...program, "propose", `--from=${from}`, `--samples=${samples}`, ...named, "--json"];
+  const child = spawn(command!, argv, { stdio: ["ignore", "pipe", "pipe"], signal });
   let [output, words] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text;
@@ -29,11 +43,18 @@ export const proposeAction: Actions["propose"] = async ({ run, stage, engineer, 
     child.once("close", done);
   });
   if (code === 0) {
-    const { temperature, proposals } = answerSchema.parse(JSON.parse(output));
-    return { engineer: proposals[0]!.engineer, variant: proposals[0]!.variant, temperature, proposals };
+    const { temperature, proposals, comparison } = answerSchema.parse(JSON.parse(output));
+    const [first] = proposals;
+    const distance = comparison.map(({ change, from_taken }) => ({ change, from_taken: from_taken ?? null }));
+    return { engineer: first!.engineer, variant: first!.variant, temperature, proposals, distance };
   }
-  throw new EngineError({ message: words.trim().replace(/^error: /, "") || `envwright propose ended with ${code}` });
-};
+  const [message, ...rest] = words
+    .trim()
+    .replace(/^error: /, "")
+    .split("\n");
+  const detail = { message: message || `envwright propose ended with ${code}`, ...(rest.length > 0 ? { remedy: rest.join("\n") } : {}) };
+  throw code === 2 ? new InputError(detail) : new EngineError(detail);
+}
 
 /**
  * What is served beside a run: all of runs/ when it is made there, so that it can be compared; elsewhere the run alone, whose folder may lie

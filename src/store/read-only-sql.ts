@@ -36,7 +36,7 @@ export interface SqlLimits {
 export const SQL_LIMITS: SqlLimits = { rows: 500, text: 2000, seconds: 10 };
 
 /** Longest question, in characters. */
-export const SQL_LONGEST = 8000;
+export const SQL_LONGEST = 4000;
 /** Of the engine's buffers. What does not fit is refused: spilling would write. */
 const MEMORY = "256MB";
 

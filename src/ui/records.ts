@@ -15,6 +15,7 @@ import type {
   TrainingSummary,
   Verdict,
 } from "../core/index.js";
+import type { KnobDistance } from "../engineers/compare-proposals.js";
 import type { PublishedRow } from "../evaluation/published.js";
 import type { ReportedGain, RunReport } from "../evaluation/report.js";
 import type { SetReport } from "../evaluation/set-report.js";
@@ -121,11 +122,24 @@ export interface HumanTurn {
   text: string;
 }
 
+/** What the stage can be asked again with. */
+export interface AskChoices {
+  /** Engineers that can be asked without a run: all but a person and a replay. */
+  engineers: string[];
+  variants: string[];
+  /** The recipe's. */
+  own: { engineer: string; variant: string; model: string | null };
+}
+
 export interface StageDetail {
   run: string;
   index: number;
   family: FamilyFacts;
   config: StageConfig;
+  /** The config as knobs by stratum. */
+  knobs: KnobTable;
+  /** The next config, as the run took it; null before there is a proposal. */
+  taken: KnobTable | null;
   /** Validation by stratum. */
   validation: Record<string, CellReport> | null;
   training: TrainingSummary | null;
@@ -134,8 +148,11 @@ export interface StageDetail {
   changes: KnobChange[];
   /** Present while the run waits for a person's answer. */
   human: HumanTurn | null;
+  ask: AskChoices;
   rendering: string;
   stages: number[];
+  /** Byte offset in events.jsonl up to which this record is true: where the stream goes on. */
+  offset: number;
 }
 
 export interface ReproposeAnswer {
@@ -143,6 +160,8 @@ export interface ReproposeAnswer {
   variant: string;
   temperature: number;
   proposals: Proposal[];
+  /** How far each goes from the stage's config and from the proposal that the run took. */
+  distance: { change: KnobDistance; from_taken: KnobDistance | null }[];
   knobs: KnobTable[];
 }
 
@@ -250,10 +269,15 @@ export interface Difference {
 
 export interface Benchmarks {
   evaluations: EvaluationEntry[];
-  /** Differences between evaluations of the same set, against the first of that set. */
+  /** Differences between evaluations of the same boards, against one of them. */
   paired: { id: string; reference: string; valid: Difference; optimal: Difference }[];
-  /** The paper's rows by number of agents, in per cent; other instances, without intervals. */
-  published: { source: string; tables: Record<string, readonly PublishedRow[]> };
+  published: PublishedTables;
+}
+
+/** The paper's rows by number of agents, in per cent; other instances, without intervals. */
+export interface PublishedTables {
+  source: string;
+  tables: Record<string, readonly PublishedRow[]>;
 }
 
 export interface ExperimentEntry {

@@ -71,9 +71,22 @@ export function useApi<T>(path: string | undefined, every?: number): Asked<T> {
   return { data: fresh ? state.data : undefined, problem: fresh ? state.problem : undefined, reload };
 }
 
+/** Calls `task` once, a moment after the last of several calls: records are written in bursts. */
+export function useSoon(task: () => void): () => void {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useCallback(() => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(task, 250);
+  }, [task]);
+}
+
 export type Connection = "connecting" | "live" | "lost";
 
-/** Follows the events of a run from `offset` on; the browser says where it was when it comes back. */
+/**
+ * Follows the events of a run from `offset` on, over restarts of the server and of the run. A page that is not seen lets its connection go (a
+ * browser has six for one server) and asks again for everything when it is seen.
+ */
 export function useRunEvents(
   run: string,
   offset: number | undefined,
@@ -88,16 +101,16 @@ export function useRunEvents(
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let position = offset;
-    let lost = false;
+    let missed = false;
     const open = (): void => {
       source = new EventSource(`./api/runs/${encodeURIComponent(run)}/events?from=${position}`);
       source.onopen = () => {
         setConnection("live");
-        if (lost) handlers.current.again();
-        lost = false;
+        if (missed) handlers.current.again();
+        missed = false;
       };
       source.onerror = () => {
-        lost = true;
+        missed = true;
         setConnection("lost");
         // The browser tries again by itself unless the answer was a refusal; then we do.
         if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, 1000);
@@ -112,10 +125,21 @@ export function useRunEvents(
         handlers.current.again();
       });
     };
-    open();
-    return () => {
+    const close = (): void => {
       source?.close();
       clearTimeout(timer);
+    };
+    const onSight = (): void => {
+      close();
+      missed = true;
+      if (document.visibilityState === "visible") open();
+    };
+    onSight();
+    missed = false;
+    document.addEventListener("visibilitychange", onSight);
+    return () => {
+      close();
+      document.removeEventListener("visibilitychange", onSight);
     };
   }, [run, started]);
   return connection;

@@ -23,13 +23,13 @@ export function ago(time: string | null): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-export const knobLabel = (name: string): string => name.replace(/_ratio$/, "").replaceAll("_", " ");
+export const knobLabel = (name: string): string => name.replaceAll("_", " ");
 export const byNumber = (a: string, b: string): number => a.localeCompare(b, "en", { numeric: true });
 
 /** Colours of codes: fixed by their place in the family's list, safe for the common kinds of colour blindness, never the only mark. */
 const PALETTE = ["--c-grey", "--c-sand", "--c-pink", "--c-blue", "--c-red", "--c-yellow", "--c-green", "--c-sky"];
 export function codeColour(family: FamilyFacts, code: string): string {
-  if (code === "valid") return "var(--valid)";
+  if (code === "valid") return "var(--c-valid)";
   const at = family.failureCodes.findIndex((c) => c.code === code);
   return `var(${PALETTE[Math.max(0, at) % PALETTE.length]})`;
 }

@@ -9,10 +9,10 @@ import { BenchmarksView } from "./views/benchmarks.js";
 import { CompareView } from "./views/compare.js";
 import { ExperimentsView } from "./views/experiments.js";
 import { RolloutView } from "./views/rollout.js";
-import { RolloutsView } from "./views/rollouts.js";
+import { RolloutsView } from "./views/rollouts/rollouts.js";
 import { RunView } from "./views/run.js";
 import { RunsView } from "./views/runs.js";
-import { StageView } from "./views/stage.js";
+import { StageView } from "./views/stage/stage.js";
 
 const AREAS = [
   ["runs", "Runs"],

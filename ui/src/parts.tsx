@@ -1,6 +1,7 @@
 /** Small pieces that every view uses: problems, loading, state marks, tables behind pictures. */
 import type { ComponentChildren } from "preact";
 import type { ApiProblem, RunState } from "../../src/ui/records.js";
+import type { Connection } from "./api.js";
 
 export function Problem({ problem, retry }: { problem: ApiProblem; retry?: () => void }) {
   return (
@@ -23,6 +24,15 @@ export function Loading({ what }: { what: string }) {
     <p class="loading muted" role="status">
       Reading {what} …
     </p>
+  );
+}
+
+/** Says that the stream is lost, while it is. */
+export function Lost({ connection }: { connection: Connection }) {
+  return (
+    <div aria-live="polite">
+      {connection === "lost" ? <p class="notice">The server does not answer; the page goes on by itself when it does.</p> : null}
+    </div>
   );
 }
 

@@ -4,7 +4,7 @@
  *
  *     GET  /api/meta  /api/runs  /api/runs/:run  /api/runs/:run/events  /api/runs/:run/stages/:stage
  *     GET  /api/runs/:run/tables  /api/runs/:run/sql?sql
- *     GET  /api/runs/:run/rollouts?…  /api/runs/:run/rollout?set&stage&id  /api/runs/:run/picture?…  /api/compare?runs=a,b  /api/benchmarks  /api/experiments
+ *     GET  /api/runs/:run/rollouts?…  /api/runs/:run/rollout?set&stage&id  /api/runs/:run/picture?…  /api/compare?runs=a,b  /api/benchmarks?against  /api/experiments
  *     POST /api/runs/:run/stages/:stage/propose  /api/runs/:run/stages/:stage/answer          (--allow-actions)
  */
 import { type Context, Hono } from "hono";
@@ -38,6 +38,8 @@ export interface Actions {
 export const proposeRequestSchema = z.strictObject({
   engineer: z.string().max(40).optional(),
   variant: z.string().max(40).optional(),
+  /** A policy as for `envwright propose --model`, for the engineer `llm`. */
+  model: z.string().min(1).max(400).optional(),
   samples: z.int().min(1).max(5).default(1),
 });
 export type ProposeRequest = z.infer<typeof proposeRequestSchema>;
@@ -161,7 +163,7 @@ export function createApp(options: AppOptions): { app: Hono; close: () => Promis
     }
     return c.json(await comparison(shelf, ids));
   });
-  app.get("/api/benchmarks", async (c) => c.json(await benchmarks(root)));
+  app.get("/api/benchmarks", async (c) => c.json(await benchmarks(root, c.req.query("against"))));
   app.get("/api/experiments", async (c) => c.json(await experiments(root)));
 
   app.post("/api/runs/:run/stages/:stage/propose", async (c) => {

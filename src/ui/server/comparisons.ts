@@ -61,7 +61,8 @@ function flat(value: unknown, path: string): [string, string][] {
   return [[path, typeof value === "string" ? value : JSON.stringify(value)]];
 }
 
-export async function benchmarks(root: ServedRoot): Promise<Benchmarks> {
+/** @param against id of the evaluation that those of its set are compared with; the first of each set unless given */
+export async function benchmarks(root: ServedRoot, against?: string): Promise<Benchmarks> {
   const evaluations: (EvaluationEntry & { full: SetReport | null })[] = [];
   for (const id of await root.ids("evaluation")) {
     const dir = root.folder("evaluation", id);
@@ -79,15 +80,16 @@ export async function benchmarks(root: ServedRoot): Promise<Benchmarks> {
     }
   }
   const paired: Benchmarks["paired"] = [];
-  evaluations.forEach((entry, i) => {
-    const same = (other: typeof entry): boolean =>
-      other.full?.set_sha256 === entry.full?.set_sha256 && other.full?.objective === entry.full?.objective;
-    const reference = evaluations.slice(0, i).find((other) => other.full !== null && same(other));
-    if (entry.full === null || reference?.full == null) return;
+  for (const entry of evaluations) {
+    const same = evaluations.filter(
+      ({ full }) => full !== null && full.set_sha256 === entry.full?.set_sha256 && full.objective === entry.full.objective,
+    );
+    const reference = same.find(({ id }) => id === against) ?? same[0];
+    if (entry.full === null || reference?.full == null || reference === entry) continue;
     const { valid, optimal } = compareSetReports(reference.full, entry.full);
     const shown = ({ difference, interval, n }: typeof valid) => ({ difference, interval, n });
     paired.push({ id: entry.id, reference: reference.id, valid: shown(valid), optimal: shown(optimal) });
-  });
+  }
   return {
     evaluations: evaluations.map(({ full: _, ...entry }) => entry),
     paired,

@@ -60,7 +60,7 @@ export async function queryRollouts(queries: RolloutQueries, folder: RunFolder, 
     rows: rows as unknown as RolloutRow[],
     total: Object.values(codes).reduce((a, b) => a + b, 0),
     codes,
-    sql: `SELECT ${ROW}\nFROM rollouts${written}${page}`,
+    sql: `SELECT set, ${ROW}\nFROM rollouts${written}${page}`,
     view: `CREATE VIEW rollouts AS\n${ofSet(filter.set, listedSql(source))};`,
     milliseconds: Math.round(performance.now() - start),
   };

@@ -209,7 +209,7 @@ describe("rollouts", () => {
     const page = await json<RolloutPage>("/api/runs/one/rollouts?code=hole&agents=2&size=3&order=tokens&direction=desc");
     const same = (await (await sql(page.sql)).json()) as SqlAnswer;
     const named = same.rows.map((row) => Object.fromEntries(same.columns.map(({ name }, i) => [name, row[i]])));
-    expect([page.rows.length, named]).toEqual([1, page.rows]);
+    expect([page.rows.length, named]).toEqual([1, page.rows.map((row) => ({ set: "validation", ...row }))]);
     const { rows } = (await (
       await sql("SELECT set, len(i.holes) FROM rollouts JOIN instances i USING (set) GROUP BY ALL")
     ).json()) as SqlAnswer;

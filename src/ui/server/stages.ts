@@ -1,11 +1,16 @@
 /** One stage: what the engineer was shown, what it answered, and every knob that changed with the failures that speak to it. */
-import { type KnobTable, type Proposal, stageConfigSchema, type ValidationReport } from "../../core/index.js";
+import { join } from "node:path";
+import { type KnobTable, type Proposal, type Recipe, stageConfigSchema, type ValidationReport } from "../../core/index.js";
+import { ENGINEERS, VARIANTS } from "../../engineers/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
-import type { KnobChange, StageDetail } from "../records.js";
+import type { AskChoices, KnobChange, StageDetail } from "../records.js";
+import { sizeOf } from "./event-tail.js";
 import { humanTurn } from "./human.js";
 import { familyFacts, type RunShelf } from "./runs.js";
 
 export async function stageDetail(shelf: RunShelf, id: string, index: number): Promise<StageDetail | undefined> {
+  // The offset is taken first: what is appended while the records are read comes by the stream, twice rather than never.
+  const offset = await sizeOf(join(shelf.root.folder("run", id), "events.jsonl"));
   const { folder, history } = await shelf.open(id);
   const stage = history.stages.find((s) => s.index === index);
   if (stage === undefined) return undefined;
@@ -17,14 +22,26 @@ export async function stageDetail(shelf: RunShelf, id: string, index: number): P
     index,
     family: familyFacts(family),
     config: stageConfigSchema.parse(stage.config),
+    knobs: current,
+    taken: proposal === undefined ? null : family.knobTable(proposal.config),
     validation: validation?.by_stratum ?? null,
     training: training ?? null,
     context: (await folder.has(index, "context.md")) ? await folder.readText(index, "context.md") : null,
     proposal: proposal ?? null,
     changes: proposal === undefined ? [] : knobChanges(family, current, proposal, validation, training),
     human: humanTurn(folder, index, current),
+    ask: choices(folder.record.recipe.engineer),
     rendering: folder.record.recipe.rendering,
     stages: history.stages.map((s) => s.index),
+    offset,
+  };
+}
+
+function choices({ name, variant, variants, policy }: Recipe["engineer"]): AskChoices {
+  return {
+    engineers: ENGINEERS.filter((engineer) => engineer !== "human" && engineer !== "replay"),
+    variants: [...VARIANTS, ...variants].map((v) => v.name),
+    own: { engineer: name, variant, model: policy ?? null },
   };
 }
 

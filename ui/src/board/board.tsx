@@ -91,7 +91,7 @@ export function BoardPicture({
         const here = at(a, step);
         // Agents on one cell stand a little apart, so that both are seen.
         const sharing = agents.map((_, b) => b).filter((b) => same(at(b, step), here));
-        const shift = sharing.length > 1 ? (sharing.indexOf(a) - (sharing.length - 1) / 2) * 16 : 0;
+        const shift = sharing.length > 1 ? (sharing.indexOf(a) - (sharing.length - 1) / 2) * 20 : 0;
         const [fill, ink] = AGENT_COLOURS[a % 8]!;
         return (
           <g

@@ -110,7 +110,7 @@ export function Player({ rollout, board }: { rollout: RolloutDetail; board: Boar
             onInput={(e) => go(Number(e.currentTarget.value))}
           />
           {[...new Set(model?.broken.map((b) => b.step) ?? [])].map((s) => (
-            <span key={s} class="break-mark" style={{ "--at": `${(100 * s) / Math.max(1, last)}%` }} aria-hidden="true" />
+            <span key={s} class="break-mark" style={{ "--at": s / Math.max(1, last) }} aria-hidden="true" />
           ))}
         </div>
         {first === undefined ? null : (

@@ -1,5 +1,6 @@
 /** Several curves over one axis, each with its own colour, dash and mark, so that colour is never the only difference. */
 import { tokens, whole } from "../format.js";
+import { niceTicks, percentTick } from "./ticks.js";
 import { useWidth } from "./width.js";
 
 export interface Curve {
@@ -20,7 +21,7 @@ export function Curves({ curves, x: xLabel, y: yLabel }: { curves: Curve[]; x: s
   const high = Math.ceil(20 * Math.max(...all.map((p) => p.high))) / 20;
   const x = (v: number): number => left + (v / most) * (w - left - right);
   const y = (v: number): number => h - bottom - ((v - low) / Math.max(0.05, high - low)) * (h - top - bottom);
-  const ticks = Array.from({ length: 5 }, (_, i) => low + ((high - low) * i) / 4);
+  const ticks = niceTicks(low, high, 6);
   return (
     <div ref={ref}>
       <ul class="legend-list">
@@ -46,13 +47,13 @@ export function Curves({ curves, x: xLabel, y: yLabel }: { curves: Curve[]; x: s
           <g key={t}>
             <line class="grid" x1={left} x2={w - right} y1={y(t)} y2={y(t)} />
             <text class="tick" x={left - 8} y={y(t) + 4} text-anchor="end">
-              {(100 * t).toFixed(high - low < 0.2 ? 1 : 0)} %
+              {percentTick(t, ticks)} %
             </text>
           </g>
         ))}
-        {[0, 0.25, 0.5, 0.75, 1].map((f) => (
-          <text key={f} class="tick" x={x(f * most)} y={h - bottom + 18} text-anchor={f === 1 ? "end" : f === 0 ? "start" : "middle"}>
-            {tokens(Math.round(f * most))}
+        {niceTicks(0, most, 6).map((t) => (
+          <text key={t} class="tick" x={x(t)} y={h - bottom + 18} text-anchor="middle">
+            {tokens(t)}
           </text>
         ))}
         <text class="tick" x={(left + w - right) / 2} y={h - 4} text-anchor="middle">

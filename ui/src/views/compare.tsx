@@ -101,9 +101,9 @@ export function CompareView({ ids }: { ids: string[] }) {
           rows={data.runs.map(({ id, state, report }, i) => {
             const last = report.stages.findLast((s) => s.validation !== undefined);
             return [
-              <a key="a" href={href("run", id)}>
-                <span class={`series-mark s${i % SERIES}`} aria-hidden="true" /> {id}
-              </a>,
+              <span key="a" class="nowrap">
+                <span class={`series-mark s${i % SERIES}`} aria-hidden="true" /> <a href={href("run", id)}>{id}</a>
+              </span>,
               <State key="s" state={state} />,
               `${report.run.engineer} ${report.run.variant}`,
               percent(report.base?.valid.rate),

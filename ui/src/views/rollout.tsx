@@ -2,9 +2,9 @@
 import type { RolloutDetail } from "../../../src/ui/records.js";
 import { useApi } from "../api.js";
 import { Player } from "../board/player.js";
+import { ModelText } from "../model-text.js";
 import { Loading, Problem } from "../parts.js";
 import { href } from "../route.js";
-import { ModelText } from "./stage.js";
 
 export function RolloutView({ run, set, stage, id }: { run: string; set: string; stage: string; id: string }) {
   const query = new URLSearchParams({ set, stage, id });

@@ -1,10 +1,10 @@
 /** One run: the loop as a picture that moves, and what it comes to. Follows the event stream; reads the records again when a phase ends. */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { RunDetail, RunState, StepPoint } from "../../../src/ui/records.js";
-import { type Connection, useApi, useRunEvents } from "../api.js";
-import { Score } from "../charts/score.js";
+import { type Connection, useApi, useRunEvents, useSoon } from "../api.js";
+import { Score } from "../charts/score/score.js";
 import { byNumber, count, duration, knobLabel, percent, points, tokens } from "../format.js";
-import { Loading, Numbers, Outcome, Problem, State } from "../parts.js";
+import { Loading, Lost, Numbers, Outcome, Problem, State } from "../parts.js";
 import { PHASES, type Phase, type RunEvent } from "../phases.js";
 import { href } from "../route.js";
 
@@ -23,12 +23,7 @@ export function RunView({ run }: { run: string }) {
   const { data, problem, reload } = useApi<RunDetail>(`runs/${encodeURIComponent(run)}`);
   const [live, setLive] = useState<Live>(QUIET);
   const [state, setState] = useState<RunState | undefined>();
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const soon = useCallback(() => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(reload, 250);
-  }, [reload]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  const soon = useSoon(reload);
   const connection = useRunEvents(run, data?.offset, {
     event: (event) => {
       setLive((old) => fold(old, event));
@@ -156,7 +151,7 @@ function Notices(props: {
   const { data, state, connection, going, newest } = props;
   return (
     <div aria-live="polite">
-      {connection === "lost" ? <p class="notice">The server does not answer; the page goes on by itself when it does.</p> : null}
+      <Lost connection={connection} />
       {state === "failed" ? (
         <p class="notice bad">
           {data.problem ?? "The run failed."} Go on with it: <code>{data.resume}</code>

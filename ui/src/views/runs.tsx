@@ -99,7 +99,15 @@ export function RunsView({ root }: { root: string }) {
                   </div>
                   <div>
                     <dt>over base</dt>
-                    <dd>{run.valid.length > 1 ? points(run.last! - run.valid[0]!) : "–"}</dd>
+                    <dd>
+                      {run.valid.length > 1 ? (
+                        <>
+                          {points(run.last! - run.valid[0]!)} <span class="muted small">points</span>
+                        </>
+                      ) : (
+                        "–"
+                      )}
+                    </dd>
                   </div>
                 </dl>
                 <span class="muted when">{ago(run.updated)}</span>
