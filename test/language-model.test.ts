@@ -2,13 +2,15 @@
  * A language model as policy and as engineer, end to end against a server that quotes the key wherever it can: what it answers is used, what
  * it refuses is worked around, and the key is in no file and in no line of output.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { proposeBy } from "../src/cli/dashboard.js";
 import { chat, cut, json, type Reply, refusal, startTestEndpoint, type TestEndpoint } from "../src/policies/endpoint/test-endpoint.js";
+import { type Actions, createApp } from "../src/ui/server/app.js";
 import { callCli } from "./call-cli.js";
-import type { CliResult } from "./run-cli.js";
+import { type CliResult, MAIN, TSX } from "./run-cli.js";
 import { type TestBench, untrainedBench } from "./untrained-base.js";
 
 /** With characters that JSON may escape. */
@@ -148,6 +150,48 @@ test("a stored stage is shown to a language model under its schema, and the run 
   expect(readFileSync(at("run/stages/00/proposal.json"), "utf8")).toBe(before);
   expectNoKey(at("run"), proposed);
 });
+
+test("the dashboard never says the key, whatever it is asked about such a run, and also when it has the model asked again", async () => {
+  // As an endpoint for debugging does it: the headers of the request in the body of the refusal.
+  endpoint = await startTestEndpoint((_, { headers }) => refusal(418, `you sent ${JSON.stringify(headers)}`));
+  const runs = join(dir, "shown");
+  cpSync(at("run"), join(runs, "run"), { recursive: true });
+  const ending = new AbortController();
+  const program = [process.execPath, "--import", TSX, MAIN];
+  const actions: Actions = { propose: (request, signal) => proposeBy(program, request, signal) };
+  const { app, close } = createApp({ runs, host: "127.0.0.1", signal: ending.signal, actions });
+  const bodies: string[] = [];
+  const ask = async (path: string, init: RequestInit = {}): Promise<string> => {
+    const response = await app.request(path, { ...init, headers: { host: "127.0.0.1", ...init.headers } });
+    const stop = path.endsWith("/events") ? setTimeout(() => ending.abort(), 500) : undefined;
+    const body = await response.text();
+    clearTimeout(stop);
+    bodies.push(`${JSON.stringify([...response.headers])}${body}`);
+    return body;
+  };
+  try {
+    const paths = ["meta", "runs", "benchmarks", "experiments", "compare?runs=run,run", "runs/run"];
+    for (const stage of [0, 1, 2]) {
+      paths.push(`runs/run/stages/${stage}`);
+      for (const set of ["training", "validation"]) paths.push(`runs/run/rollouts?set=${set}&stage=${stage}`);
+    }
+    paths.push("runs/run/tables", `runs/run/sql?sql=${encodeURIComponent("select * from rollouts")}`);
+    for (const path of paths) await ask(`/api/${path}`);
+    // The failure of the engineer's endpoint is on the page, without what the endpoint quoted.
+    expect(await ask("/api/runs/run/stages/1")).toMatch(/HTTP 500: broken, \[key\]/);
+    const asked = { engineer: "llm", model: policyFile("quoting-headers.json"), samples: 1 };
+    const json = { "content-type": "application/json", origin: "http://127.0.0.1" };
+    expect(await ask("/api/runs/run/stages/0/propose", { method: "POST", headers: json, body: JSON.stringify(asked) })).toMatch(
+      /HTTP 418: you sent .*\[key\]/,
+    );
+    await ask("/api/runs/run/events");
+  } finally {
+    ending.abort();
+    await close();
+  }
+  expect(bodies.join("\n").length).toBeGreaterThan(20_000);
+  expect(SPELLINGS.filter((spelling) => bodies.join("\n").includes(spelling))).toEqual([]);
+}, 60_000);
 
 test("a run whose language model cannot be asked is refused before anything is written", async () => {
   endpoint = await startTestEndpoint(() => proposal);
