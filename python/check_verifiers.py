@@ -22,6 +22,13 @@ def trace_of(task: vf.Task, reply: str) -> vf.Trace:
     return trace
 
 
+def action_schema(url: str) -> dict[str, Any]:
+    """What the server says that an action is."""
+    with urllib.request.urlopen(f"{url}/schema", timeout=30) as response:
+        schema: dict[str, Any] = json.load(response)["action"]
+    return schema
+
+
 async def main() -> None:
     given = json.load(sys.stdin)
     config_type = vf.taskset_config_type("envwright-verifiers")
@@ -51,9 +58,7 @@ async def main() -> None:
     except vf.TaskError as error:
         lost_score = f"TaskError {trace.rewards} {error}"[:200]
     # verifiers' own OpenEnv taskset: where it puts what a model wrote.
-    with urllib.request.urlopen(f"{given['url']}/schema", timeout=30) as response:
-        action_schema = json.load(response)["action"]
-    action = parse_action(given["answers"][0][0], action_schema)
+    action = parse_action(given["answers"][0][0], await asyncio.to_thread(action_schema, given["url"]))
     json.dump({"action": action, "scored": scored, "unreachable": unreachable, "lost": lost_score}, sys.stdout)
 
 

@@ -1,18 +1,19 @@
 /**
- * The OpenEnv server under the clients that others wrote: OpenEnv's validator and its Python client, and verifiers with our taskset. Each needs
- * an interpreter with the package (docs/openenv.md); without one its tests are skipped.
+ * The OpenEnv server under the clients that others wrote: OpenEnv's validator and its Python client, and verifiers with our taskset. They need
+ * two Pythons, as the two want different releases of `mcp` (docs/scale-out.md); skipped without.
  */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mapfFrozenLake as lake, optimalPlan } from "../src/environments/mapf-frozenlake/index.js";
 import { type Host, startHost } from "../src/server/host.js";
 import { openEnvPart } from "../src/server/openenv/index.js";
+import { because, findPython } from "./pythons.js";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-const pythonOf = (name: string) => process.env[`${name.toUpperCase()}_PYTHON`] ?? `${ROOT}.venvs/${name}/bin/python`;
-const reason = (name: string) => (existsSync(pythonOf(name)) ? "" : ` (skipped: no ${pythonOf(name)})`);
+const openenv = findPython(["openenv"], "ENVWRIGHT_OPENENV_PYTHON", ".venv-openenv");
+const verifiers = findPython(["verifiers", "envwright_verifiers"]);
 
 const SEED = 7;
 let host: Host;
@@ -47,9 +48,9 @@ test("the answer in docs/openenv.md is an optimal one to the board it names", as
   expect(await response.json()).toMatchObject({ reward: 1, observation: { reason: "every rule holds" } });
 });
 
-describe.skipIf(reason("openenv") !== "")(`OpenEnv's own tools${reason("openenv")}`, () => {
+describe.skipIf(openenv.python === undefined)(`OpenEnv's own tools${because(openenv)}`, () => {
   test("openenv validate passes every criterion", async () => {
-    const { code, output } = await ran(pythonOf("openenv"), ["-m", "openenv.cli", "validate", "--url", host.url]);
+    const { code, output } = await ran(openenv.python!, ["-m", "openenv.cli", "validate", "--url", host.url]);
     expect(output).toContain("Verdict: PASS");
     expect(output).not.toContain("FAIL");
     expect(code).toBe(0);
@@ -57,7 +58,7 @@ describe.skipIf(reason("openenv") !== "")(`OpenEnv's own tools${reason("openenv"
 
   test("GenericEnvClient plays a whole answer, garbage, and joint moves; two clients do not mix", async () => {
     const { output } = await ran(
-      pythonOf("openenv"),
+      openenv.python!,
       ["python/check_openenv.py"],
       JSON.stringify({ url: host.url, seed: SEED, gold: answers[0], moves }),
     );
@@ -79,11 +80,11 @@ describe.skipIf(reason("openenv") !== "")(`OpenEnv's own tools${reason("openenv"
   });
 });
 
-describe.skipIf(reason("verifiers") !== "")(`verifiers${reason("verifiers")}`, () => {
+describe.skipIf(verifiers.python === undefined)(`verifiers${because(verifiers)}`, () => {
   test("loads the taskset by its id, scores right and wrong answers, and raises for a server that is not there", async () => {
     const wrong = answers.map((_, i) => answers[(i + 1) % answers.length]!.replaceAll(/\b(UP|DOWN|LEFT|RIGHT)\b/g, "WAIT"));
     const { output } = await ran(
-      pythonOf("verifiers"),
+      verifiers.python!,
       ["python/check_verifiers.py"],
       JSON.stringify({ url: host.url, seed: SEED, count: 4, answers: answers.map((gold, i) => [gold, wrong[i]!]) }),
     );
@@ -106,7 +107,7 @@ describe.skipIf(reason("verifiers") !== "")(`verifiers${reason("verifiers")}`, (
 
 function ran(command: string, args: string[], input = ""): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, PYTHONPATH: `${ROOT}python/envwright/src`, HF_HUB_OFFLINE: "1" };
+    const env = { ...process.env, HF_HUB_OFFLINE: "1" };
     const child = spawn(command, args, { cwd: ROOT, env, stdio: ["pipe", "pipe", "pipe"] });
     let [output, errors] = ["", ""];
     child.stdout.on("data", (data) => {

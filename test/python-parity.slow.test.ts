@@ -1,9 +1,8 @@
 /**
  * A checkpoint that we write, opened by transformers: the same token ids, the same logits. Needs a Python with torch and transformers
- * (python/requirements-fixtures.txt), named by ENVWRIGHT_PYTHON or in .venv; says so and is skipped without one.
+ * (docs/scale-out.md, or python/requirements-fixtures.txt), named by ENVWRIGHT_PYTHON or in .venv; skipped without one.
  */
-import { execFile, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,21 +12,11 @@ import { describe, expect, it } from "vitest";
 import { Seed } from "../src/core/index.js";
 import { familyByName } from "../src/environments/index.js";
 import { Engine, initialParameters, parameterLayout, parseQwen3Config, Tokenizer, writeCheckpoint } from "../src/nn/index.js";
+import { because, findPython } from "./pythons.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-function findPython(): { python: string } | { reason: string } {
-  const python = process.env.ENVWRIGHT_PYTHON ?? join(root, ".venv/bin/python");
-  if (process.env.ENVWRIGHT_PYTHON === undefined && !existsSync(python)) {
-    return { reason: "no Python: set ENVWRIGHT_PYTHON, or install python/requirements-fixtures.txt into .venv" };
-  }
-  const { status, stderr, error } = spawnSync(python, ["-c", "import torch, transformers"], { encoding: "utf8" });
-  if (status === 0) return { python };
-  return { reason: `${python} cannot import torch and transformers: ${error?.message ?? stderr.trim().split("\n").at(-1)}` };
-}
-
-const found = findPython();
-if ("reason" in found) console.warn(`python-parity is skipped: ${found.reason}`);
+const found = findPython(["torch", "transformers"]);
 
 interface Answer {
   logits: number[][][];
@@ -37,7 +26,7 @@ interface Answer {
   architecture: string;
 }
 
-describe.skipIf("reason" in found)(`transformers${"reason" in found ? ` (skipped: ${found.reason})` : ""}`, () => {
+describe.skipIf(found.python === undefined)(`transformers${because(found)}`, () => {
   it("opens a checkpoint of ours and computes the same ids and logits", async () => {
     const family = familyByName("mapf-frozenlake");
     const words = family.compactWords.map(({ word }) => word);
@@ -74,7 +63,7 @@ describe.skipIf("reason" in found)(`transformers${"reason" in found ? ` (skipped
       await writeCheckpoint(join(folder, "checkpoint"), { config, parameters, tokenizer });
       await writeFile(join(folder, "questions.json"), JSON.stringify({ sequences, texts }));
       const { stdout } = await promisify(execFile)(
-        (found as { python: string }).python,
+        found.python!,
         [join(root, "python/check_checkpoint.py"), join(folder, "checkpoint"), join(folder, "questions.json")],
         { maxBuffer: 2 ** 28 },
       );

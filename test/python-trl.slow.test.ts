@@ -1,7 +1,6 @@
 /**
  * The closed loop with TRL's GRPOTrainer as its engine, on the CPU, for real: three stages from the shipped base. And the Python package's
- * own tests, against the running service too. Needs ENVWRIGHT_TRL_PYTHON: a Python with `pip install './python[trl,test]'` (`.ci/run` makes
- * one); skipped without it.
+ * own tests, against the running service too. Needs a Python with `./python[trl,test]` (docs/scale-out.md); skipped without one.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,12 +14,14 @@ import { runLoop } from "../src/loop/index.js";
 import { readCheckpoint } from "../src/nn/index.js";
 import { serveReward } from "../src/server/reward/index.js";
 import { RunFolder } from "../src/store/index.js";
+import { because, findPython } from "./pythons.js";
 
-const { ENVWRIGHT_TRL_PYTHON: python } = process.env;
+const found = findPython(["trl", "accelerate", "datasets", "pytest", "envwright"]);
+const { python } = found;
 const work = mkdtempSync(join(tmpdir(), "envwright-trl-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-describe.skipIf(python === undefined)("TRL (skipped unless ENVWRIGHT_TRL_PYTHON names a Python that has it)", () => {
+describe.skipIf(python === undefined)(`TRL${because(found)}`, () => {
   test("trains three stages with our rewards: more boards are solved than before, each checkpoint is evaluated and asked for the next config", async () => {
     const events: RunEvent[] = [];
     const { recipe, dir } = loadRecipe("tiny-trl", [`trainer.python=${python}`]);

@@ -120,13 +120,14 @@ def test_verl_lengths_are_the_sampled_ones_or_counted_again_with_the_end_token(f
     monkeypatch.setitem(verl_reward._tokenizers, "words", Words())
 
     async def all_of_them() -> None:
-        for text, more in [
+        calls: list[tuple[str, dict[str, Any]]] = [
             ("a b", {}),
             ("a b c", {}),
             ("a b c d", {}),
             ("a b", {"response_length": 4}),
             ("a b", {"extra_info": {"response_length": 2}}),
-        ]:
+        ]
+        for text, more in calls:
             await compute_score("d", text, "{}", url=fake.url, tokenizer="words", max_tokens=4, linger=0, **more)
         await compute_score("d", "a b", "{}", {"index": 3}, url=fake.url)
 

@@ -62,16 +62,16 @@ class EnvwrightConfig(vf.TasksetConfig):
 
 class EnvwrightTask(vf.Task[EnvwrightData, vf.State, EnvwrightTaskConfig]):
     @vf.reward
-    async def accuracy(self, trace: vf.Trace) -> float:
+    async def accuracy(self, trace: vf.Trace[EnvwrightData]) -> float:
         """1 for an optimal plan, less for a longer one, 0 for one that breaks a rule."""
         return float((await self.judge(trace))["reward"])
 
     @vf.metric
-    async def verdict(self, trace: vf.Trace) -> dict[str, float]:
+    async def verdict(self, trace: vf.Trace[EnvwrightData]) -> dict[str, float]:
         observation = (await self.judge(trace))["observation"]
         return {"valid": float(observation["valid"]), "optimal": float(observation["optimal"])}
 
-    async def judge(self, trace: vf.Trace) -> dict[str, Any]:
+    async def judge(self, trace: vf.Trace[EnvwrightData]) -> dict[str, Any]:
         """The server's answer to the trace's last reply; asked once and kept in `trace.info`."""
         if "envwright" not in trace.info:
             finish_reason = "length" if trace.is_truncated else "stop"
@@ -130,4 +130,3 @@ def post(base_url: str, path: str, body: dict[str, Any], config: EnvwrightTaskCo
                 return answer
             failure = "the answer is no object"
     raise EnvwrightServerError(f"{base_url}{path}: {failure}")
-
