@@ -1,9 +1,9 @@
 /**
- * What our side of an endpoint costs: evaluations of N boards against a server in a process of its own that answers at once, through the
- * whole path of `envwright eval` (prompt, request, record, verdict), beside the same requests made with bare fetch. Memory is read after
- * each quarter, after a garbage collection.
+ * What our side of an endpoint costs: evaluations of N boards against a server in a process of its own that answers at once (prompt, request,
+ * record, verdict), beside the same requests made with bare fetch; and the memory of whole evaluations, as `envwright eval --out` makes
+ * them: what is in use during the last tenth, after garbage collections, and the most that was resident at any time.
  *
- *   node --expose-gc --import tsx benchmarks/endpoint.ts [--count 1000] [--concurrency 8] [--rounds 3]
+ *   node --expose-gc --import tsx benchmarks/endpoint.ts [--count 1000] [--concurrency 8] [--rounds 3] [--memory 1000,10000,100000]
  */
 import { fork } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,7 +13,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { CallFolder } from "../src/cli/call-records.js";
-import { Seed } from "../src/core/index.js";
+import { createEvaluation, type EvaluationRequest, runEvaluation } from "../src/cli/evaluation-run.js";
+import { SCHEMA_VERSION, Seed, setHash } from "../src/core/index.js";
+import { familyByName } from "../src/environments/index.js";
 import { mapfFrozenLake } from "../src/environments/mapf-frozenlake/index.js";
 import { evaluatePolicy } from "../src/loop/evaluate.js";
 import { EndpointPolicy } from "../src/policies/endpoint/endpoint-policy.js";
@@ -44,6 +46,7 @@ async function measure(): Promise<void> {
       count: { type: "string", default: "1000" },
       concurrency: { type: "string", default: "8" },
       rounds: { type: "string", default: "3" },
+      memory: { type: "string", default: "1000,10000" },
     },
   });
   const [count, concurrency, rounds] = [Number(values.count), Number(values.concurrency), Number(values.rounds)];
@@ -92,19 +95,44 @@ async function measure(): Promise<void> {
         `round ${round}: bare fetch ${shown(fetched)}; evaluation ${shown(whole)}; overhead ${(whole.wall - fetched.wall).toFixed(2)} ms wall, ${(whole.cpu - fetched.cpu).toFixed(2)} ms CPU a sample`,
       );
     }
-    const memory: string[] = [];
-    for (let quarter = 0; quarter < 4; quarter++) {
-      await ours(instances.slice((quarter * count) / 4, ((quarter + 1) * count) / 4));
-      global.gc?.();
-      const { heapUsed, rss } = process.memoryUsage();
-      memory.push(`${(heapUsed / 2 ** 20).toFixed(1)} MB heap (${(rss / 2 ** 20).toFixed(0)} MB resident)`);
-    }
-    console.log(`after each quarter of ${count} more: ${memory.join(", ")}`);
     calls.close();
+    for (const samples of values.memory.split(",").map(Number)) console.log(await memoryOf(samples, join(dir, String(samples)), baseUrl));
   } finally {
     child.disconnect();
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** A whole evaluation of 1,000 boards, one request a sample, everything kept in a folder. */
+async function memoryOf(count: number, out: string, baseUrl: string): Promise<string> {
+  const { loadBenchmark } = await import("../src/environments/mapf-frozenlake/benchmark.js");
+  const instances = loadBenchmark("bench-3").slice(0, Math.min(count, 1000));
+  const samples = Math.ceil(count / instances.length);
+  const family = familyByName("mapf-frozenlake");
+  const request: EvaluationRequest = {
+    ...{ schema_version: SCHEMA_VERSION, policy: "vllm:m", set: "bench-3", set_sha256: setHash(instances), family: family.name },
+    ...{ objective: "makespan", samples, temperature: 1, max_tokens: 99, seed: 1, rendering: "chat" },
+  };
+  await createEvaluation(out, request);
+  const options = endpointOptions({ endpoint: "vllm", model: "m", base_url: baseUrl, omit: ["n"] }, "benchmark");
+  const calls = await CallFolder.open(join(out, "calls"), "bench", "chat");
+  const policy = new EndpointPolicy(options, { key: undefined, random: Seed.root("bench").at(0), recorder: calls });
+  const heaps: number[] = [];
+  let resident = 0;
+  const timer = setInterval(() => {
+    resident = Math.max(resident, process.memoryUsage().rss);
+  }, 100);
+  const onProgress = (done: number, total: number): void => {
+    if (done * 10 < total * (heaps.length + 1)) return;
+    global.gc?.();
+    heaps.push(process.memoryUsage().heapUsed);
+  };
+  const begin = performance.now();
+  await runEvaluation({ request, family, instances, policy, out, signal: new AbortController().signal, onProgress });
+  clearInterval(timer);
+  calls.close();
+  const mega = (bytes: number) => `${(bytes / 2 ** 20).toFixed(0)} MB`;
+  return `${count} samples: heap ${mega(heaps[0]!)} after a tenth, ${mega(heaps.at(-1)!)} after the last; at most ${mega(resident)} resident; ${((performance.now() - begin) / count).toFixed(2)} ms a sample`;
 }
 
 function shown({ wall, cpu }: { wall: number; cpu: number }): string {

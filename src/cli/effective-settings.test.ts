@@ -55,6 +55,17 @@ test("what a policy file sets is sent, stored with its hash, planned with and na
   expect(JSON.parse((await callCli(["eval", at("e"), "--json"])).stdout).policy).toBe(`vllm:m@${endpoint.baseUrl}`);
 });
 
+test("the samples of a board go out as one request where the endpoint takes n, and each has its record", async () => {
+  const before = endpoint.seen.length;
+  const { stdout, code } = await callCli(["eval", "--policy", policyFile("n.json"), ...SET, "--samples", "3", "--out", at("n"), "--json"]);
+  expect(code).toBe(0);
+  const asked = endpoint.seen.slice(before).map(({ body }) => body.n ?? 1);
+  // This endpoint gives one choice whatever it is asked: the others are asked for one by one.
+  expect(asked.filter((n) => n === 3).length).toBeGreaterThanOrEqual(1);
+  expect(JSON.parse(stdout).total).toMatchObject({ n: 2, answers: 6, failed: 0 });
+  expect(readFileSync(at("n/rollouts.jsonl"), "utf8").trim().split("\n")).toHaveLength(6);
+});
+
 test("--resume refuses a policy file that was changed in what it sends, and takes one that only waits longer", async () => {
   const file = policyFile("changing.json");
   expect((await callCli(["eval", "--policy", file, ...SET, "--out", at("r")])).code).toBe(0);

@@ -61,15 +61,15 @@ export class EvaluationLedger {
     return this.state.reduce((n, s) => n + Number(s === MISSING), 0);
   }
 
-  /** What has to be asked still, in the order of the seeds: nothing is listed twice, and a failure counts as not asked. */
+  /**
+   * What has to be asked still, in the order of the set: nothing is listed twice, and a failure counts as not asked. The samples of one
+   * instance follow each other, so that a policy may ask for them together.
+   */
   open(): Slot[] {
     const slots: Slot[] = [];
-    for (let first = 0; first < this.instances.length; first += CHUNK) {
-      const end = Math.min(first + CHUNK, this.instances.length);
+    for (let instance = 0; instance < this.instances.length; instance++) {
       for (let sample = 0; sample < this.samples; sample++) {
-        for (let instance = first; instance < end; instance++) {
-          if (this.state[instance * this.samples + sample] !== ANSWERED) slots.push({ instance, sample });
-        }
+        if (this.state[instance * this.samples + sample] !== ANSWERED) slots.push({ instance, sample });
       }
     }
     return slots;

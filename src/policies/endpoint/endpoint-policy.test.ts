@@ -148,6 +148,12 @@ describe("n", () => {
     expect(records.map(({ request }) => request.index)).toEqual([0, 1, 2, 3]);
   });
 
+  it("asks for no more choices at once than the endpoint takes", async () => {
+    const { policy } = await policyOver(() => echo, { endpoint: "google" });
+    expect(await policy.complete(same(19))).toHaveLength(19);
+    expect(endpoint.seen.map(({ body }) => body.n).sort()).toEqual([3, 8, 8]);
+  });
+
   it("is not used where the endpoint does not take it", async () => {
     const { policy } = await policyOver(() => echo, { endpoint: "ollama" });
     await policy.complete(same(3));

@@ -85,7 +85,7 @@ export class EndpointPolicy implements Policy {
     this.budget = new Budget(options.budget);
     this.retries = new Retries(options.retries, surroundings.random);
     this.takesSchema = preset.jsonSchema && !omit.includes("response_format");
-    this.takesN = preset.n && !omit.includes("n");
+    this.takesN = preset.choices > 1 && !omit.includes("n");
     this.transport = new Transport({
       name: endpoint,
       baseUrl,
@@ -125,12 +125,13 @@ export class EndpointPolicy implements Policy {
 
   async close(): Promise<void> {}
 
-  /** Neighbours with one prompt and one sampling go out together. */
+  /** Neighbours with one prompt and one sampling go out together, as many as the endpoint takes. */
   private grouped(requests: readonly CompletionRequest[]): Group[] {
     const groups: { requests: CompletionRequest[]; indices: number[] }[] = [];
     requests.forEach((request, index) => {
       const last = groups.at(-1);
-      if (this.takesN && last !== undefined && isSameQuestion(last.requests[0]!, request)) {
+      const hasRoom = last !== undefined && last.requests.length < this.options.preset.choices;
+      if (this.takesN && hasRoom && isSameQuestion(last.requests[0]!, request)) {
         last.requests.push(request);
         last.indices.push(index);
       } else groups.push({ requests: [request], indices: [index] });

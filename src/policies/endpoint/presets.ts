@@ -8,8 +8,8 @@ export interface EndpointPreset {
   keyEnv: string;
   /** Hosted services refuse every request without a key. */
   needsKey: boolean;
-  /** Several choices in one request. */
-  n: boolean;
+  /** Most choices of one request (`n`); 1 where it takes none of several. */
+  choices: number;
   seed: boolean;
   /** `response_format: {type: "json_schema"}`. */
   jsonSchema: boolean;
@@ -25,7 +25,7 @@ export const ENDPOINT_PRESETS = {
     ...HOSTED,
     baseUrl: "https://api.openai.com/v1",
     keyEnv: "OPENAI_API_KEY",
-    n: true,
+    choices: 16,
     seed: true,
     maxTokens: "max_completion_tokens",
   },
@@ -33,7 +33,7 @@ export const ENDPOINT_PRESETS = {
     ...HOSTED,
     baseUrl: "https://api.anthropic.com/v1",
     keyEnv: "ANTHROPIC_API_KEY",
-    n: false,
+    choices: 1,
     seed: false,
     jsonSchema: false,
   },
@@ -41,14 +41,14 @@ export const ENDPOINT_PRESETS = {
     ...HOSTED,
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     keyEnv: "GEMINI_API_KEY",
-    n: true,
+    choices: 8,
     seed: false,
   },
-  openrouter: { ...HOSTED, baseUrl: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY", n: false, seed: true },
-  vllm: { ...LOCAL, baseUrl: "http://127.0.0.1:8000/v1", keyEnv: "VLLM_API_KEY", n: true },
-  sglang: { ...LOCAL, baseUrl: "http://127.0.0.1:30000/v1", keyEnv: "SGLANG_API_KEY", n: true },
-  llamacpp: { ...LOCAL, baseUrl: "http://127.0.0.1:8080/v1", keyEnv: "LLAMA_API_KEY", n: false },
-  ollama: { ...LOCAL, baseUrl: "http://127.0.0.1:11434/v1", keyEnv: "OLLAMA_API_KEY", n: false },
+  openrouter: { ...HOSTED, baseUrl: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY", choices: 1, seed: true },
+  vllm: { ...LOCAL, baseUrl: "http://127.0.0.1:8000/v1", keyEnv: "VLLM_API_KEY", choices: 16 },
+  sglang: { ...LOCAL, baseUrl: "http://127.0.0.1:30000/v1", keyEnv: "SGLANG_API_KEY", choices: 16 },
+  llamacpp: { ...LOCAL, baseUrl: "http://127.0.0.1:8080/v1", keyEnv: "LLAMA_API_KEY", choices: 1 },
+  ollama: { ...LOCAL, baseUrl: "http://127.0.0.1:11434/v1", keyEnv: "OLLAMA_API_KEY", choices: 1 },
 } as const satisfies Record<string, EndpointPreset>;
 
 export type EndpointName = keyof typeof ENDPOINT_PRESETS;
