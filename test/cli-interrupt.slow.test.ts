@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { runCli } from "./run-cli.js";
@@ -60,28 +60,4 @@ test("a second process on the same folder is refused by the pid of the first", a
   const refused = await second!;
   expect(refused.code).toBe(2);
   expect(refused.stderr).toMatch(/in use by the running process \d+/);
-});
-
-test("an experiment runs every cell, keeps what is finished and reports the arms against the reference", async () => {
-  const matrix = {
-    name: "two-arms",
-    recipe: "test.json",
-    seeds: [1, 2],
-    set: { stages: 1, "trainer.grpo.steps": 1 },
-    arms: { fixed: { "engineer.name": "fixed" }, rule: { "engineer.name": "rule" } },
-    reference: "fixed",
-  };
-  writeFileSync(at("matrix.json"), JSON.stringify(matrix));
-  const first = await runCli(["experiment", at("matrix.json"), "--out", at("experiment"), "--parallel", "2", "--json"]);
-  expect(first.code).toBe(0);
-  const summary = JSON.parse(first.stdout);
-  expect(summary.cells.map((c: { state: string }) => c.state)).toEqual(["done", "done", "done", "done"]);
-  expect(summary.arms.map((a: { arm: string; seeds: number[] }) => [a.arm, a.seeds])).toEqual([["fixed", [1, 2]], ["rule", [1, 2]]]); // biome-ignore format: one line
-  expect(readFileSync(at("experiment/report.md"), "utf8")).toMatch(/\| rule \| 1, 2 \|/);
-  expect((await runCli(["experiment", at("matrix.json"), "--out", at("experiment")])).code).toBe(2);
-  const run = at("experiment/rule-seed2/run.json");
-  const before = readFileSync(run, "utf8");
-  const again = await runCli(["experiment", at("matrix.json"), "--out", at("experiment"), "--resume", "--json"]);
-  expect(JSON.parse(again.stdout).arms).toEqual(summary.arms);
-  expect(readFileSync(run, "utf8")).toBe(before);
 });

@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import { InputError } from "../core/index.js";
 import { isFinished, readHistory } from "../evaluation/index.js";
 import { cellKey } from "../experiments/index.js";
-import { withAbsolutePaths } from "../loop/index.js";
+import { checkedBaseHash, engineerSourceHash, withAbsolutePaths } from "../loop/index.js";
 import { checkpointHash } from "../nn/index.js";
 import { RUN_FILE, RunFolder } from "../store/index.js";
 import { runChild } from "./child-run.js";
@@ -48,13 +48,14 @@ export async function runCell(cell: CellRun, signal: AbortSignal, note: (text: s
 async function wantedKey({ recipe, overrides, seed }: CellRun): Promise<string> {
   const found = loadRecipe(recipe, overrides);
   const absolute = withAbsolutePaths(found.recipe, found.dir);
-  return cellKey(absolute, seed, await checkpointHash(absolute.base));
+  return cellKey(absolute, seed, { base: await checkedBaseHash(absolute), engineer: await engineerSourceHash(absolute.engineer) });
 }
 
-/** Runs of old versions did not write the hash of their base down: then it is that of the base as it stands where the run names it. */
+/** Runs of old versions did not write down the hashes of what they name by a path: then it is that of what stands there now. */
 async function keyOf({ record }: RunFolder): Promise<string> {
-  const { recipe, seed, base_sha256 } = record;
-  return cellKey(recipe, seed, base_sha256 ?? (existsSync(recipe.base) ? await checkpointHash(recipe.base) : undefined));
+  const { recipe, seed, base_sha256, engineer_sha256 } = record;
+  const base = base_sha256 ?? (existsSync(recipe.base) ? await checkpointHash(recipe.base) : undefined);
+  return cellKey(recipe, seed, { base, engineer: engineer_sha256 ?? (await engineerSourceHash(recipe.engineer)) });
 }
 
 /** A finished run with this key among the folders directly below `dir`. */

@@ -1,9 +1,12 @@
-/** This program once more as a child process: a run that dies takes nothing else with it. */
+/** This program once more as a child process: a run that dies takes nothing else with it, and no run outlives who waits for it. */
 import { spawn } from "node:child_process";
 import { EngineError, InterruptedError } from "../core/index.js";
+import { guardGroup } from "../processes/index.js";
 
 /** How much of a child's last words is kept for the message. */
 const KEPT = 2000;
+/** Milliseconds that a run has to come to a place where it can be resumed, once this program was killed. */
+const GRACE = 30_000;
 
 /** Resolves when the child has ended with 0. Passes one interrupt on, so that the child stops where it can be resumed. */
 export async function runChild(argv: readonly string[], signal: AbortSignal): Promise<void> {
@@ -12,14 +15,13 @@ export async function runChild(argv: readonly string[], signal: AbortSignal): Pr
   if (signal.aborted) throw new InterruptedError({ message: "interrupted" });
   // In a group of its own: Ctrl-C reaches it once, through us, and not a second time from the terminal.
   const child = spawn(process.execPath, [...process.execArgv, program, ...argv], { stdio: ["ignore", "ignore", "pipe"], detached: true });
+  const guard = child.pid === undefined ? undefined : guardGroup(child.pid, GRACE);
   let words = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     words = (words + text).slice(-KEPT);
   });
   const stop = (): void => void child.kill("SIGINT");
-  const end = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
-  process.once("exit", end);
   try {
     const code = await new Promise<number | string>((resolve, reject) => {
       child.once("error", reject);
@@ -31,6 +33,6 @@ export async function runChild(argv: readonly string[], signal: AbortSignal): Pr
     throw new EngineError({ message: `envwright ${argv[0]} ended with ${code}: ${last}`, value: argv.join(" ") });
   } finally {
     signal.removeEventListener("abort", stop);
-    process.removeListener("exit", end);
+    guard?.kill("SIGKILL");
   }
 }

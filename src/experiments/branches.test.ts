@@ -84,21 +84,29 @@ describe("the key of a cell", () => {
   const recipe = recipeSchema.parse({ name: "a", stages: 1, instances: 1, config: { x: 1 }, base: "/a/base" });
 
   it("is the same for another name, place of the base and number of workers, and for a recipe written before an option had a default", () => {
-    const key = cellKey(recipe, 1, "abc");
-    expect(cellKey({ ...recipe, name: "b", description: "d", base: "/b/base", workers: 8 }, 1, "abc")).toBe(key);
+    const key = cellKey(recipe, 1, { base: "abc" });
+    expect(cellKey({ ...recipe, name: "b", description: "d", base: "/b/base", workers: 8 }, 1, { base: "abc" })).toBe(key);
     const { variants: _variants, approve: _approve, max_tokens: _max, ...engineer } = recipe.engineer;
-    expect(cellKey(recipeSchema.parse({ ...recipe, engineer }), 1, "abc")).toBe(key);
+    expect(cellKey(recipeSchema.parse({ ...recipe, engineer }), 1, { base: "abc" })).toBe(key);
   });
 
   it("is another one for another seed, base, config or option", () => {
-    const key = cellKey(recipe, 1, "abc");
+    const key = cellKey(recipe, 1, { base: "abc" });
     const others = [
-      cellKey(recipe, 2, "abc"),
-      cellKey(recipe, 1, "abd"),
-      cellKey({ ...recipe, config: { x: 2 } }, 1, "abc"),
-      cellKey({ ...recipe, engineer: { ...recipe.engineer, variant: "V1" } }, 1, "abc"),
-      cellKey(recipe, 1, undefined),
+      cellKey(recipe, 2, { base: "abc" }),
+      cellKey(recipe, 1, { base: "abd" }),
+      cellKey({ ...recipe, config: { x: 2 } }, 1, { base: "abc" }),
+      cellKey({ ...recipe, engineer: { ...recipe.engineer, variant: "V1" } }, 1, { base: "abc" }),
+      cellKey(recipe, 1, { base: undefined }),
     ];
     expect(new Set([key, ...others]).size).toBe(6);
+  });
+
+  it("names what an engineer reads by its content, and by its path where that is gone", () => {
+    const from = (path: string): typeof recipe => ({ ...recipe, engineer: { ...recipe.engineer, name: "replay", from: path } });
+    const key = cellKey(from("/a/run"), 1, { base: "abc", engineer: "123" });
+    expect(cellKey(from("/b/run"), 1, { base: "abc", engineer: "123" })).toBe(key);
+    expect(cellKey(from("/a/run"), 1, { base: "abc", engineer: "124" })).not.toBe(key);
+    expect(cellKey(from("/a/run"), 1, { base: "abc" })).not.toBe(cellKey(from("/b/run"), 1, { base: "abc" }));
   });
 });

@@ -2,13 +2,19 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, type Recipe } from "../core/index.js";
 
-/**
- * @param baseSha256 hash of the base checkpoint; without it (runs of old versions) the path of the base stands for it.
- * Name and description say nothing of the bytes, and neither does the number of workers.
- */
-export function cellKey(recipe: Recipe, seed: number, baseSha256: string | undefined): string {
-  const { name: _name, description: _description, workers: _workers, seed: _seed, base, ...rest } = recipe;
+/** Hashes of what a recipe names by its path. Without one (it is gone, or the run is of an old version) the path stands for it. */
+export interface CellSources {
+  /** Of the base checkpoint. */
+  base: string | undefined;
+  /** Of what the engineer reads from `engineer.from`. */
+  engineer?: string | undefined;
+}
+
+/** Name and description say nothing of the bytes, and neither does the number of workers. */
+export function cellKey(recipe: Recipe, seed: number, sources: CellSources): string {
+  const { name: _name, description: _description, workers: _workers, seed: _seed, base, engineer, ...rest } = recipe;
+  const from = sources.engineer ?? engineer.from;
   return createHash("sha256")
-    .update(canonicalJson({ ...rest, base: baseSha256 ?? base, seed }))
+    .update(canonicalJson({ ...rest, base: sources.base ?? base, engineer: from === undefined ? engineer : { ...engineer, from }, seed }))
     .digest("hex");
 }

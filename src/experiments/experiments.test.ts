@@ -65,6 +65,75 @@ describe("a matrix of runs", () => {
     expect(outcomes[1]!.message).toBe("disk full");
   });
 
+  describe("with a cell that replays another", () => {
+    const replay = (from: unknown, seeds = [1, 2]) =>
+      parseMatrix(
+        {
+          name: "m",
+          recipe: "tiny",
+          seeds,
+          reference: "self",
+          arms: { replay: { "engineer.name": "replay", "engineer.from": from }, self: {} },
+        },
+        "test",
+      );
+    const ran = async (outcomeOf: (folder: string) => Promise<void> = async () => {}, parallel = 2) => {
+      const order: string[] = [];
+      const outcomes = await runMatrix(replay({ arm: "self", seed: 1 }), {
+        parallel,
+        runCell: async ({ folder }) => {
+          order.push(`+${folder}`);
+          await outcomeOf(folder);
+          order.push(`-${folder}`);
+        },
+      });
+      return { order, outcomes };
+    };
+
+    it("names its folder, whatever the seed, or that of the cell's own seed", () => {
+      expect(cells(replay({ arm: "self", seed: 1 })).map((c) => [c.folder, c.replays])).toEqual([
+        ["replay-seed1", "self-seed1"],
+        ["self-seed1", undefined],
+        ["replay-seed2", "self-seed1"],
+        ["self-seed2", undefined],
+      ]);
+      expect(cells(replay({ arm: "self" }))[2]).toMatchObject({ replays: "self-seed2", overrides: { "engineer.name": "replay" } });
+      expect(cells(replay("runs/x"))[0]).toMatchObject({ overrides: { "engineer.from": "runs/x" } });
+    });
+
+    it("starts it once that one is done, and holds no place while it waits", async () => {
+      const slow = async () => void (await new Promise((r) => setTimeout(r, 5)));
+      const { order, outcomes } = await ran(slow);
+      for (const seed of [1, 2]) expect(order.indexOf(`+replay-seed${seed}`)).toBeGreaterThan(order.indexOf("-self-seed1"));
+      expect(order.indexOf("+self-seed2")).toBeLessThan(order.indexOf("-self-seed1"));
+      expect(outcomes.map((o) => [o.cell.folder, o.state])).toEqual(
+        ["replay-seed1", "self-seed1", "replay-seed2", "self-seed2"].map((folder) => [folder, "done"]),
+      );
+      expect((await ran(slow, 1)).order).toHaveLength(8);
+    });
+
+    it("does not start it when that one failed, says why, and loses no other", async () => {
+      const { order, outcomes } = await ran(async (folder) => {
+        if (folder === "self-seed1") throw new Error("disk full");
+      });
+      expect(order).not.toContain("+replay-seed1");
+      expect(outcomes.map((o) => o.state)).toEqual(["failed", "failed", "failed", "done"]);
+      expect(outcomes[2]!.message).toBe("it replays self-seed1, which failed");
+    });
+
+    it("refuses a cell that the matrix lacks, one that waits for itself, and any other value that is no scalar", () => {
+      expect(() => replay({ arm: "slef", seed: 1 })).toThrow(/no cell slef-seed1/);
+      expect(() => replay({ arm: "self", seed: 7 })).toThrow(/no cell self-seed7/);
+      expect(() => replay({ arm: "replay", seed: 1 })).toThrow(/replay-seed1 waits for replay-seed1/);
+      const two = { a: { "engineer.from": { arm: "b" } }, b: { "engineer.from": { arm: "a" } } };
+      expect(() => parseMatrix({ name: "m", recipe: "tiny", seeds: [1], reference: "a", arms: two }, "test")).toThrow(
+        /a-seed1 waits for b-seed1 waits for a-seed1/,
+      );
+      const base = { a: { base: { arm: "b" } }, b: {} };
+      expect(() => parseMatrix({ name: "m", recipe: "tiny", seeds: [1], reference: "b", arms: base }, "test")).toThrow(ConfigError);
+    });
+  });
+
   it("stops starting cells once it is interrupted", async () => {
     const controller = new AbortController();
     const outcomes = await runMatrix(matrix, { parallel: 1, signal: controller.signal, runCell: async () => controller.abort() });

@@ -1,4 +1,7 @@
-/** Runs the cells of a matrix, `parallel` at a time, each through the function given; what fails is recorded and the rest goes on. */
+/**
+ * Runs the cells of a matrix, `parallel` at a time, each through the function given; what fails is recorded and the rest goes on. A cell
+ * that replays another one starts once that one is done.
+ */
 import { type Cell, cells, type Matrix } from "./matrix.js";
 
 export interface CellOutcome {
@@ -15,30 +18,56 @@ export interface RunMatrixOptions {
   onCell?: (cell: Cell, state: "started" | "done" | "failed", done: number, total: number) => void;
 }
 
-export async function runMatrix(matrix: Matrix, options: RunMatrixOptions): Promise<CellOutcome[]> {
+export async function runMatrix(matrix: Pick<Matrix, "seeds" | "arms" | "set">, options: RunMatrixOptions): Promise<CellOutcome[]> {
   const all = cells(matrix);
-  const outcomes: (CellOutcome | undefined)[] = all.map(() => undefined);
-  let next = 0;
+  const aborted = () => options.signal?.aborted === true;
+  const inSlot = slots(Math.max(1, options.parallel));
+  const begun = new Map<string, Promise<CellOutcome>>();
   let done = 0;
-  const worker = async () => {
-    while (next < all.length) {
-      const index = next++;
-      const cell = all[index]!;
-      if (options.signal?.aborted) {
-        outcomes[index] = { cell, state: "interrupted" };
-        continue;
-      }
+
+  const run = async (cell: Cell): Promise<CellOutcome> => {
+    const awaited = cell.replays === undefined ? undefined : await begin(cell.replays);
+    if (awaited?.state === "failed") return { cell, state: "failed", message: `it replays ${cell.replays}, which failed` };
+    return inSlot(async () => {
+      if (aborted()) return { cell, state: "interrupted" };
       options.onCell?.(cell, "started", done, all.length);
       try {
         await options.runCell(cell);
-        outcomes[index] = { cell, state: "done" };
+        return { cell, state: "done" };
       } catch (error) {
-        outcomes[index] = { cell, state: options.signal?.aborted ? "interrupted" : "failed", message: (error as Error).message };
+        return { cell, state: aborted() ? "interrupted" : "failed", message: (error as Error).message };
       }
-      done += 1;
-      options.onCell?.(cell, outcomes[index].state === "done" ? "done" : "failed", done, all.length);
+    });
+  };
+  /** Each cell once, whoever asks first: the order of the matrix, or one that waits for it. */
+  const begin = (folder: string): Promise<CellOutcome> => {
+    const cell = all.find((c) => c.folder === folder)!;
+    const outcome =
+      begun.get(folder) ??
+      run(cell).then((settled) => {
+        done += 1;
+        if (settled.state !== "interrupted") options.onCell?.(cell, settled.state, done, all.length);
+        return settled;
+      });
+    begun.set(folder, outcome);
+    return outcome;
+  };
+  return Promise.all(all.map((cell) => begin(cell.folder)));
+}
+
+/** At most `count` tasks at a time, in the order in which they were handed in. */
+function slots(count: number): <T>(task: () => Promise<T>) => Promise<T> {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  return async (task) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, options.parallel) }, worker));
-  return outcomes.map((o) => o!);
 }

@@ -2,15 +2,19 @@
  * A stage's files → the engineer's context, and the engineer that a recipe names. Apart from the loop, so that any stored stage can be
  * asked again with another engineer or variant, without training.
  */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import {
   ConfigError,
+  canonicalJson,
   type EngineerOptions,
   type EnvironmentFamily,
   failureSummarySchema,
   type InstanceBase,
   type Policy,
+  type Proposal,
   parseWith,
   proposalSchema,
   type Recipe,
@@ -141,11 +145,18 @@ export async function engineerFor(
   return createEngineer(options.name);
 }
 
-async function proposalsOf(dir: string) {
+async function proposalsOf(dir: string): Promise<Proposal[]> {
   const folder = await RunFolder.open(dir);
-  const proposals = [];
+  const proposals: Proposal[] = [];
   for (const stage of await folder.stages()) {
     if (await folder.has(stage, "proposal.json")) proposals.push(await folder.readRecord(stage, "proposal.json", proposalSchema));
   }
   return proposals;
+}
+
+/** SHA-256 of what an engineer reads from `engineer.from`: an earlier run's proposals, or a file. Undefined where there is nothing. */
+export async function engineerSourceHash({ name, from }: Pick<EngineerOptions, "name" | "from">): Promise<string | undefined> {
+  if (from === undefined || !existsSync(from)) return undefined;
+  const content = name === "replay" ? canonicalJson(await proposalsOf(from)) : await readFile(from);
+  return createHash("sha256").update(content).digest("hex");
 }

@@ -5,7 +5,7 @@ import { isFinished, readHistory } from "../evaluation/index.js";
 import { RunFolder } from "../store/index.js";
 import { absoluteBase, checkedBaseHash } from "./base-checkpoint.js";
 import { closedLoop } from "./closed-loop.js";
-import type { PolicyOpener } from "./engineering.js";
+import { engineerSourceHash, type PolicyOpener } from "./engineering.js";
 import { checkRecipe, openWorkbench } from "./workbench.js";
 
 export interface RunOptions {
@@ -32,9 +32,11 @@ export async function runLoop(options: StartOptions): Promise<RunFolder> {
   const recipe = withAbsolutePaths(options.recipe, options.recipeDir);
   checkRecipe(recipe);
   const base_sha256 = await checkedBaseHash(recipe);
+  const engineer_sha256 = await engineerSourceHash(recipe.engineer);
   const folder = await RunFolder.create(options.out, {
     recipe,
     ...(base_sha256 === undefined ? {} : { base_sha256 }),
+    ...(engineer_sha256 === undefined ? {} : { engineer_sha256 }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
   });
   return inFolder(folder, options, false);
@@ -70,6 +72,7 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
         pid: process.pid,
       });
       await closedLoop(bench);
+      await bench.checkpoints.close();
       events.emit({ type: "run-finished", seconds: (performance.now() - started) / 1000 });
     } finally {
       await bench.close();

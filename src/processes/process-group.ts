@@ -45,7 +45,7 @@ export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptio
   return ({ command, args, cwd, env }, { signal, onLine }) =>
     new Promise((resolve, reject) => {
       const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-      const guard = child.pid === undefined ? undefined : startGuard(child.pid, grace);
+      const guard = child.pid === undefined ? undefined : guardGroup(child.pid, grace);
       const tail: string[] = [];
       const heard = (line: string) => {
         const short = line.slice(0, LONGEST_LINE);
@@ -89,9 +89,10 @@ export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptio
 
 /**
  * A shell that waits at a pipe of this process. When the pipe breaks, since this process was killed or has left without tidying up, it ends
- * the group: a server or an engine that nobody follows would hold ports and GPUs.
+ * the group: a server or an engine that nobody follows would hold ports and GPUs. Killed by its caller when the group has ended.
+ * @param grace milliseconds between asking the group to end and killing it.
  */
-function startGuard(group: number, grace: number): ChildProcess {
+export function guardGroup(group: number, grace: number): ChildProcess {
   const script = 'read -r _; kill -s TERM -- "-$1" || exit 0; sleep "$2"; kill -s KILL -- "-$1"';
   const seconds = String(Math.ceil(grace / 1000));
   const guard = spawn("/bin/sh", ["-c", script, "sh", String(group), seconds], { detached: true, stdio: ["pipe", "ignore", "ignore"] });

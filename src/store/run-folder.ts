@@ -41,6 +41,8 @@ export const runRecordSchema = z.strictObject({
   versions: z.record(z.string(), z.string()),
   /** Hash of the base checkpoint when the run began: a run does not go on from another one. */
   base_sha256: z.string().optional(),
+  /** Hash of what its engineer reads from `engineer.from` (an earlier run's proposals, a config) when the run began. */
+  engineer_sha256: z.string().optional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
 
@@ -60,7 +62,10 @@ export class RunFolder {
   ) {}
 
   /** Makes the folder of a new run and holds it. `dir` is absent or empty. @throws {RunFolderError} {StorageError} */
-  static async create(dir: string, run: { recipe: Recipe; seed?: number; base_sha256?: string }): Promise<RunFolder> {
+  static async create(
+    dir: string,
+    run: { recipe: Recipe; seed?: number; base_sha256?: string; engineer_sha256?: string },
+  ): Promise<RunFolder> {
     const path = resolve(dir);
     await refuseOccupied(path, dir);
     try {
@@ -78,6 +83,7 @@ export class RunFolder {
         seed: run.seed ?? run.recipe.seed,
         versions: versions(),
         base_sha256: run.base_sha256,
+        engineer_sha256: run.engineer_sha256,
       };
       await writeFileAtomic(join(path, RUN_FILE), `${canonicalJson(record, 2)}\n`);
       return new RunFolder(path, record, lock);

@@ -129,15 +129,7 @@ export default defineVerb({
       await writeFileAtomic(join(out, "recipes", `${name}.json`), `${canonicalJson(own, 2)}\n`);
     }
     const workers = Math.max(1, Math.floor(availableParallelism() / values.parallel));
-    const matrix = {
-      name: "branch",
-      description: "",
-      recipe: "",
-      seeds: plan.seeds,
-      arms: Object.fromEntries(branches.map((b) => [b.name, {}])),
-      set: {},
-      reference: branches[0]!.name,
-    };
+    const matrix = { seeds: plan.seeds, arms: Object.fromEntries(branches.map((b) => [b.name, {}])), set: {} };
     const outcomes = await runMatrix(matrix, {
       parallel: values.parallel,
       signal,

@@ -17,6 +17,7 @@ import {
   runMatrix,
   summariseArms,
 } from "../../experiments/index.js";
+import { checkRecipe, withAbsolutePaths } from "../../loop/index.js";
 import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
 import { runCell } from "../child-cell.js";
 import { defineVerb } from "../define-verb.js";
@@ -47,9 +48,13 @@ export default defineVerb({
   async run(values, { signal, print, printJson, note }) {
     const matrix = parseMatrix(readYaml(values.matrix), `matrix ${values.matrix}`);
     const recipe = existsSync(join(dirname(values.matrix), matrix.recipe)) ? resolve(dirname(values.matrix), matrix.recipe) : matrix.recipe;
-    // Every cell's recipe is read before the first cell starts.
-    for (const cell of cells(matrix)) loadRecipe(recipe, overridesOf(cell));
     const out = values.out ?? join("runs", matrix.name);
+    // Every cell's recipe is checked before the first cell starts.
+    for (const cell of cells(matrix)) {
+      const found = loadRecipe(recipe, overridesOf(cell, out));
+      const awaited = cell.replays === undefined ? undefined : resolve(out, cell.replays);
+      checkRecipe(withAbsolutePaths(found.recipe, found.dir), (path) => path === awaited || existsSync(path));
+    }
     if (!values.resume && existsSync(out) && (await readdir(out)).length > 0) {
       throw new InputError({ message: `${out} is not empty`, value: out, expected: "a new folder", remedy: "add --resume to go on in it, or choose another --out" }); // biome-ignore format: one call
     }
@@ -61,7 +66,7 @@ export default defineVerb({
       onCell: (cell, state, done, total) => note(`${cell.arm}, seed ${cell.seed}: ${state} (${done}/${total})`),
       runCell: (cell) =>
         runCell(
-          { dir: join(out, cell.folder), recipe, overrides: overridesOf(cell), seed: cell.seed, workers, reuse: values.reuse },
+          { dir: join(out, cell.folder), recipe, overrides: overridesOf(cell, out), seed: cell.seed, workers, reuse: values.reuse },
           signal,
           note,
         ),
@@ -99,8 +104,9 @@ export default defineVerb({
   },
 });
 
-function overridesOf(cell: Cell): string[] {
-  return Object.entries(cell.overrides).map(([path, value]) => `${path}=${value}`);
+function overridesOf({ overrides, replays }: Cell, out: string): string[] {
+  const own = Object.entries(overrides).map(([path, value]) => `${path}=${value}`);
+  return replays === undefined ? own : [...own, `engineer.from=${resolve(out, replays)}`];
 }
 
 async function readResults(out: string, matrix: Matrix): Promise<CellResult[]> {
