@@ -6,7 +6,7 @@
 import type { Board } from "../environments/mapf-frozenlake/instance.js";
 import { discAt, goals, ground, legendRow, type PictureOptions, picture, starts } from "./board-svg.js";
 import { signs, washes } from "./highlight.js";
-import { brokenAt, brokenLines, type Stage, stageOf, standing, stepLine } from "./moment-svg.js";
+import { brokenAt, brokenLines, lastStep, type Stage, stageOf, standing, stepLine } from "./moment-svg.js";
 import { describePlan } from "./plan-svg.js";
 import { type DrawnPlan, replay } from "./replay.js";
 import { element, round } from "./svg-text.js";
@@ -14,9 +14,13 @@ import { type Timeline, timelineOf } from "./timeline.js";
 
 export function animatedSvg(board: Board, plan: DrawnPlan, options: PictureOptions = {}): string {
   const played = replay(board, plan);
-  const stage = stageOf(board, played, options);
-  const timeline = timelineOf(played);
-  const name = `ew${fingerprint(JSON.stringify([board, plan, options]))}`;
+  return animatedStage(stageOf(board, played, options), timelineOf(played));
+}
+
+/** A stage as it moves by a clock, which may go on longer than its own plan. */
+export function animatedStage(stage: Stage, timeline: Timeline): string {
+  const { board, played, options } = stage;
+  const name = `ew${fingerprint(JSON.stringify([board, played, options, timeline.duration]))}`;
   const run = `${round(timeline.duration)}ms infinite`;
   const style: string[] = [];
   const shown: string[] = [];
@@ -36,7 +40,10 @@ export function animatedSvg(board: Board, plan: DrawnPlan, options: PictureOptio
     const broken = brokenAt(stage, step);
     if (broken.length === 0) continue;
     const alarm = `${name}-b${step}`;
-    style.push(windowFrames(alarm, moved, end, timeline), `.${alarm},.${alarm}w{opacity:0;animation:${alarm} ${run} step-end}`);
+    style.push(
+      windowFrames(alarm, step > lastStep(stage) ? begin : moved, end, timeline),
+      `.${alarm},.${alarm}w{opacity:0;animation:${alarm} ${run} step-end}`,
+    );
     under.push(element("g", { class: `${alarm} ew-alarm` }, washes(broken, stage.layout)));
     shown.push(element("g", { class: `${alarm} ew-alarm` }, signs(broken, stage.layout)));
     shown.push(element("g", { class: `${alarm}w` }, brokenLines(stage, step)));

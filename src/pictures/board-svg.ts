@@ -14,6 +14,8 @@ export interface PictureOptions {
   caption?: string;
   /** The row that explains the marks; on by default. */
   legend?: boolean;
+  /** Lines below the grid to keep free at least, so that pictures beside each other are alike. */
+  lines?: number;
 }
 
 /** Side of a cell, in units of the drawing. */
@@ -77,7 +79,7 @@ export function picture(layout: Layout, layers: readonly string[], description: 
 export function boardSvg(board: Board, options: PictureOptions = {}): string {
   const legend = options.legend ?? true;
   const lines = wrapped(options.caption ?? "", Math.floor(layoutOf(board, 0, legend).width / 8));
-  const layout = layoutOf(board, lines.length, legend);
+  const layout = layoutOf(board, Math.max(lines.length, options.lines ?? 0), legend);
   const told = lines.map((line, i) => text(line, { class: "ew-ink", x: 24, y: layout.captions + i * LINE_HEIGHT, "font-size": 12 }));
   const discs = board.agents.map(({ start }, agent) => discAt(agent, centre(layout, start)));
   const layers = [...ground(board, layout), goals(board, layout), ...discs, ...told, ...(legend ? [legendRow(layout)] : [])];

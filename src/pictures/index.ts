@@ -1,4 +1,5 @@
 export { animatedSvg } from "./animated-svg.js";
+export { animatedBesideSvg, type BesideOptions, besideSvg, type Panel } from "./beside.js";
 export { boardSvg, type PictureOptions } from "./board-svg.js";
 export { planSvg } from "./plan-svg.js";
 export * from "./read-answer.js";

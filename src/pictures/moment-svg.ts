@@ -20,19 +20,26 @@ export interface Stage {
 export function stageOf(board: Board, played: Replay, options: PictureOptions): Stage {
   const perStep = new Map<number, number>();
   for (const { step } of played.broken) perStep.set(step, (perStep.get(step) ?? 0) + 1);
-  const lines = Math.min(MOST_LINES, Math.max(0, ...perStep.values()));
+  const lines = Math.max((options.lines ?? 0) - 1, Math.min(MOST_LINES, Math.max(0, ...perStep.values())));
   return { board, played, layout: layoutOf(board, 1 + lines, options.legend ?? true), options, lines };
 }
 
+/** What a step breaks; of a plan that is over, what its last one broke. */
 export function brokenAt(stage: Stage, step: number): Broken[] {
-  return stage.played.broken.filter((b) => b.step === step);
+  const now = Math.min(step, lastStep(stage));
+  return stage.played.broken.filter((b) => b.step === now);
 }
 
-/** Which step it is. */
+export function lastStep({ played }: Stage): number {
+  return played.positions.length - 1;
+}
+
+/** Which step it is. A plan that is over stays at its last one, however long the animation goes on. */
 export function stepLine(stage: Stage, step: number): string {
-  const steps = stage.played.positions.length - 1;
+  const steps = lastStep(stage);
   const { caption } = stage.options;
-  const line = `${step === 0 ? "start" : `step ${step} of ${steps}`}${caption === undefined ? "" : ` · ${caption}`}`;
+  const now = Math.min(step, steps);
+  const line = `${now === 0 ? "start" : `step ${now} of ${steps}`}${caption === undefined ? "" : ` · ${caption}`}`;
   return captions([line], stage.layout, 0, false);
 }
 
@@ -43,7 +50,7 @@ export function brokenLines(stage: Stage, step: number): string {
 
 /** Where an agent is drawn: several on one cell stand side by side, so that each is seen. */
 export function standing(stage: Stage, step: number, agent: number): [x: number, y: number] {
-  const cells = stage.played.positions[step]!;
+  const cells = stage.played.positions[Math.min(step, lastStep(stage))]!;
   const cell = cells[agent]!;
   const here = cells.flatMap((c, i) => (c[0] === cell[0] && c[1] === cell[1] ? [i] : []));
   const [x, y] = centre(stage.layout, cell);
@@ -55,7 +62,8 @@ export function standing(stage: Stage, step: number, agent: number): [x: number,
 /** The picture on the way to `step`: `share` of the move is done; the step's broken rules show when it is all done. */
 export function momentSvg(stage: Stage, step: number, share: number): string {
   const { board, layout, options, played } = stage;
-  const broken = share >= 1 ? brokenAt(stage, step) : [];
+  const told = share >= 1 || step > lastStep(stage);
+  const broken = told ? brokenAt(stage, step) : [];
   const discs = board.agents.map((_, agent) => {
     const [fx, fy] = standing(stage, Math.max(0, step - 1), agent);
     const [tx, ty] = standing(stage, step, agent);
@@ -72,7 +80,7 @@ export function momentSvg(stage: Stage, step: number, share: number): string {
       ...discs,
       signs(broken, layout),
       stepLine(stage, step),
-      share >= 1 ? brokenLines(stage, step) : "",
+      told ? brokenLines(stage, step) : "",
       ...((options.legend ?? true) ? [legendRow(layout, true)] : []),
     ],
     describePlan(board, played),

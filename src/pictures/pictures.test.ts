@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { Seed } from "../core/index.js";
 import { type Board, completeInstance, type Instance, loadBenchmark, optimalPlan, verify } from "../environments/mapf-frozenlake/index.js";
 import { ACTIONS } from "../environments/mapf-frozenlake/rules.js";
-import { animatedSvg, boardSvg, type DrawnPlan, planSvg, readAnswer, replay, THEMES, timelineOf } from "./index.js";
-import { animatedGif, pngOf } from "./raster.js";
+import { animatedBesideSvg, animatedSvg, besideSvg, boardSvg, type DrawnPlan, planSvg, readAnswer, replay, THEMES, timelineOf } from "./index.js"; // biome-ignore format: one line
+import { animatedBesideGif, animatedGif, pngOf } from "./raster.js";
 import { escapeText } from "./svg-text.js";
 import { BROKEN_REST, END_HOLD, MOVE, REST, START_HOLD } from "./timeline.js";
 
@@ -206,6 +206,56 @@ describe("an animation", () => {
     expect(duration).toBe(START_HOLD + steps * MOVE + clean * REST + (steps - clean) * BROKEN_REST + END_HOLD);
     expect(gif.loops).toBe(true);
     expect([gif.width, gif.height].every((side) => Number.isInteger(side) && side > 300)).toBe(true);
+  });
+});
+
+describe("plans beside each other", () => {
+  const GOOD: DrawnPlan = { layout: "actions", agents: [["RIGHT"], [], []] };
+  const panels = [
+    { board: BOARD, plan: GOOD, caption: "short" },
+    { board: BOARD, plan: BAD, caption: "long" },
+  ];
+  const clock = timelineOf(replay(BOARD, GOOD), replay(BOARD, BAD));
+
+  it("are of one height, each with its own words and highlights", () => {
+    for (const svg of [besideSvg(panels, { title: "both" }), animatedBesideSvg(panels)]) {
+      const inner = [...parsed(svg).querySelectorAll("svg > svg")];
+      expect(inner.map((e) => e.querySelector("title")!.textContent)).toEqual(["short", "long"]);
+      expect(new Set(inner.map((e) => e.getAttribute("height"))).size).toBe(1);
+      expect(highlights(inner[1]!)).toEqual(EXPECTED);
+    }
+    expect(parsed(besideSvg(panels, { title: "both" })).querySelector("svg > title")!.textContent).toBe("both");
+  });
+
+  it("move by one clock: the shorter plan stays at its last step, with what it broke, until the longer one is over", () => {
+    expect(clock.moments).toHaveLength(6);
+    const svg = animatedBesideSvg(panels);
+    expect(svg.split(`${clock.duration}ms infinite`).length - 1).toBeGreaterThan(10);
+    const short = parsed(svg).querySelector("svg > svg")!;
+    expect([...short.querySelectorAll("text")].map((t) => t.textContent).filter((line) => line?.includes("short"))).toEqual([
+      "start · short",
+      ...Array(5).fill("step 1 of 1 · short"),
+    ]);
+    // Three agents off their goals, at the one step of the plan and at each of the four steps of the clock after it.
+    expect(highlights(short).map(([rule, step]) => `${rule} ${step}`)).toEqual(Array(15).fill("goal-missed 1"));
+  });
+
+  it("as a GIF last as long as the SVG, in one picture of both widths", () => {
+    const swift: DrawnPlan = { layout: "actions", agents: [["RIGHT", "RIGHT"], [], []] };
+    const two = [panels[0]!, { board: BOARD, plan: swift, caption: "two steps" }];
+    const gif = readGif(animatedBesideGif(two));
+    const { duration } = timelineOf(replay(BOARD, GOOD), replay(BOARD, swift));
+    expect(gif.delays.reduce((sum, delay) => sum + delay, 0)).toBe(duration);
+    expect(gif.delays).toHaveLength(1 + 6 * 2);
+    const [, width] = /width="(\d+)"/.exec(animatedBesideSvg(two))!;
+    expect(gif.width).toBe(1.5 * Number(width));
+  });
+
+  it("show a board alone where there is no plan, and why", () => {
+    const svg = besideSvg([panels[0]!, { board: BOARD, caption: "parse-error: no answer block" }]);
+    const [, alone] = [...parsed(svg).querySelectorAll("svg > svg")];
+    expect(alone!.textContent).toContain("parse-error: no answer block");
+    expect(alone!.querySelectorAll(".ew-ways")).toHaveLength(0);
   });
 });
 

@@ -23,12 +23,17 @@ import { element, round } from "./svg-text.js";
 
 const MOST_LINES = 8;
 
+/** Lines that `planSvg` writes below the grid. */
+export function planLines({ broken }: Replay): number {
+  return 1 + Math.min(MOST_LINES, broken.length);
+}
+
 export function planSvg(board: Board, plan: DrawnPlan, options: PictureOptions = {}): string {
   const played = replay(board, plan);
   const told = captionLines(played.broken, MOST_LINES, true);
   const headline = options.caption ?? planHeadline(played);
   const legend = options.legend ?? true;
-  const layout = layoutOf(board, 1 + told.length, legend);
+  const layout = layoutOf(board, Math.max(1 + told.length, options.lines ?? 0), legend);
   return picture(
     layout,
     [

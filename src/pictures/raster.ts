@@ -3,11 +3,13 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Resvg } from "@resvg/resvg-js";
 import type { Board } from "../environments/mapf-frozenlake/instance.js";
+import { type BesideOptions, type Panel, stagesBeside } from "./beside.js";
 import type { PictureOptions } from "./board-svg.js";
 import { momentSvg, type Stage, stageOf } from "./moment-svg.js";
 import { type DrawnPlan, replay } from "./replay.js";
 import { element } from "./svg-text.js";
-import { MOVE, timelineOf } from "./timeline.js";
+import type { Theme } from "./theme.js";
+import { MOVE, type Timeline, timelineOf } from "./timeline.js";
 
 /** Pictures a move: one every 80 ms. */
 const FRAMES_A_MOVE = 5;
@@ -66,16 +68,28 @@ interface Frame {
 /** A plan as a GIF that loops, with the times of the animated SVG. A GIF has one background for everybody: `auto` is light. */
 export function animatedGif(board: Board, plan: DrawnPlan, options: PictureOptions = {}): Uint8Array {
   const played = replay(board, plan);
-  const stage = stageOf(board, played, { ...options, theme: options.theme === "dark" ? "dark" : "light" });
-  const frames = timelineOf(played).moments.flatMap(({ step, moved, end }): Frame[] => [
+  return gifOf([stageOf(board, played, { ...options, theme: gifTheme(options) })], timelineOf(played));
+}
+
+/** Plans beside each other as a GIF that loops, by the clock of their animated SVG. */
+export function animatedBesideGif(panels: readonly Panel[], options: BesideOptions = {}): Uint8Array {
+  const { stages, timeline } = stagesBeside(panels, { ...options, theme: gifTheme(options) });
+  return gifOf(stages, timeline);
+}
+
+const gifTheme = ({ theme }: PictureOptions): Theme => (theme === "dark" ? "dark" : "light");
+
+function gifOf(stages: readonly Stage[], { moments }: Timeline): Uint8Array {
+  const frames = moments.flatMap(({ step, moved, end }): Frame[] => [
     ...(step === 0 ? [] : tweens(step)),
     { step, share: 1, delay: end - moved },
   ]);
-  const width = stage.layout.width * GIF_ZOOM;
-  const height = stage.layout.height * GIF_ZOOM;
+  const width = stages.reduce((sum, { layout }) => sum + layout.width, 0) * GIF_ZOOM;
+  const height = Math.max(...stages.map(({ layout }) => layout.height)) * GIF_ZOOM;
   // Start and first broken step hold every colour there is; the other frames differ in the blends of edges only.
-  const told = [0, played.broken[0]?.step ?? played.positions.length - 1].map((step) => ({ step, share: 1, delay: 0 }));
-  const palette = gifenc.quantize(sheet(stage, told), MOST_COLOURS);
+  const brokenFirst = stages.flatMap(({ played }) => played.broken.slice(0, 1).map(({ step }) => step));
+  const told = [0, brokenFirst[0] ?? moments.length - 1].map((step) => ({ step, share: 1, delay: 0 }));
+  const palette = gifenc.quantize(sheet(stages, told), MOST_COLOURS);
   const asBefore = palette.length;
   const table = [...palette, [0, 0, 0]];
 
@@ -83,7 +97,7 @@ export function animatedGif(board: Board, plan: DrawnPlan, options: PictureOptio
   let shown: Uint8Array | undefined;
   for (let first = 0; first < frames.length; first += SHEET) {
     const some = frames.slice(first, first + SHEET);
-    const index = gifenc.applyPalette(sheet(stage, some), palette);
+    const index = gifenc.applyPalette(sheet(stages, some), palette);
     some.forEach(({ delay }, i) => {
       const whole = index.subarray(i * width * height, (i + 1) * width * height);
       if (shown === undefined) gif.writeFrame(whole, width, height, { palette: table, delay, repeat: 0 });
@@ -104,10 +118,15 @@ function tweens(step: number): Frame[] {
   return Array.from({ length: FRAMES_A_MOVE }, (_, i) => ({ step, share: (i + 0.5) / FRAMES_A_MOVE, delay: MOVE / FRAMES_A_MOVE }));
 }
 
-/** RGBA of the frames below each other. */
-function sheet(stage: Stage, frames: readonly Frame[]): Uint8Array {
-  const { width, height } = stage.layout;
-  const pictures = frames.map(({ step, share }, i) => momentSvg(stage, step, share).replace("<svg ", `<svg y="${i * height}" `));
+/** RGBA of the frames below each other, each of all stages beside each other. */
+function sheet(stages: readonly Stage[], frames: readonly Frame[]): Uint8Array {
+  const height = Math.max(...stages.map(({ layout }) => layout.height));
+  let width = 0;
+  const pictures = stages.flatMap((stage) => {
+    const x = width;
+    width += stage.layout.width;
+    return frames.map(({ step, share }, i) => momentSvg(stage, step, share).replace("<svg ", `<svg x="${x}" y="${i * height}" `));
+  });
   const all = { xmlns: "http://www.w3.org/2000/svg", width, height: height * frames.length };
   // The page's rounded corners would be half transparent: a white sheet lies below.
   return render(element("svg", all, [element("rect", { width, height: all.height, fill: "#FFFFFF" }), ...pictures]), GIF_ZOOM).pixels;

@@ -22,9 +22,10 @@ export interface Timeline {
   readonly duration: number;
 }
 
-export function timelineOf({ positions, broken }: Replay): Timeline {
-  const steps = positions.length - 1;
-  const isBroken = new Set(broken.map(({ step }) => step));
+/** The clock of one animation, or of several that are seen beside each other. */
+export function timelineOf(...played: readonly Replay[]): Timeline {
+  const steps = Math.max(...played.map(({ positions }) => positions.length - 1));
+  const isBroken = new Set(played.flatMap(({ broken }) => broken.map(({ step }) => step)));
   const moments: Moment[] = [];
   let now = 0;
   for (let step = 0; step <= steps; step++) {

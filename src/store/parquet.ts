@@ -106,6 +106,22 @@ export async function* readParquetRows(path: string): AsyncGenerator<Record<stri
   }
 }
 
+/** The first row whose `column` is `value`, found without reading the others out. @throws {CorruptFileError} {InputError} */
+export async function findParquetRow(path: string, column: string, value: string): Promise<Record<string, unknown> | undefined> {
+  await requireFile(path);
+  const duckdb = await openDuckDB();
+  try {
+    const query = `SELECT * FROM read_parquet(${quoteText(path)}) WHERE ${quoteName(column)} = $1 LIMIT 1`;
+    const result = await duckdb.connection.runAndReadAll(query, [value]);
+    const row = result.getRowObjectsJS()[0];
+    return row === undefined ? undefined : recordOf(row, result.columnNames(), result.columnTypes());
+  } catch (cause) {
+    throw unreadable(path, cause);
+  } finally {
+    duckdb.close();
+  }
+}
+
 /** Writes all rows at once. @throws {StorageError} */
 export async function writeParquet<T>(path: string, schema: z.ZodType<T>, rows: Iterable<T> | AsyncIterable<T>): Promise<void> {
   const writer = await ParquetWriter.open(path, schema);

@@ -1,37 +1,55 @@
 /**
- * `envwright draw`: a board, or a plan on it, as a picture. The plan is an optimal one, or a model's answer judged by the verifier: every
- * broken rule stands in the picture at its step and cells. The ending of `--out` says what is made.
+ * `envwright draw`: a board, or a plan on it, as a picture. The plan is an optimal one, or a model's answer judged by the verifier, from a
+ * file or from a run's rollout, or both beside each other: every broken rule stands in the picture at its step and cells. The ending of
+ * `--out` says what is made.
  */
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, extname } from "node:path";
-import { completionSchema, InputError, parseWith } from "../../core/index.js";
+import { completionSchema, type FinishReason, InputError, parseWith, type Rendering } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import { type Board, boardSchema, type Instance, type Objective, solve } from "../../environments/mapf-frozenlake/index.js";
-import { animatedSvg, boardSvg, type DrawnPlan, planSvg, readAnswer, THEMES, type Theme } from "../../pictures/index.js";
+import {
+  animatedBesideSvg,
+  animatedSvg,
+  type BesideOptions,
+  besideSvg,
+  boardSvg,
+  type DrawnPlan,
+  type Panel,
+  type PictureOptions,
+  planSvg,
+  readAnswer,
+  replay,
+  THEMES,
+  type Theme,
+} from "../../pictures/index.js";
 import { readRows, writeFileAtomic } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { loadInstanceSet } from "../instance-sets.js";
+import { storedRollout } from "../stored-rollout.js";
 
 type Named = Board & { id?: string };
 
 const KINDS = [".svg", ".png", ".gif"] as const;
+const PLANS = ["optimal", "answer", "both", "none"] as const;
 
 export default defineVerb({
   name: "draw",
   description: "Draw a board or a plan: SVG, animated SVG, PNG or GIF",
   options: {
-    source: { type: "positional", hint: "SET|FILE", required: true, description: "Benchmark set, or instances or one board: .json, .jsonl, .parquet" }, // biome-ignore format: one line
+    source: { type: "positional", hint: "SET|FILE", description: "Benchmark set, or instances or one board: .json, .jsonl, .parquet; none with --run" }, // biome-ignore format: one line
     index: { type: "integer", hint: "N", least: 1, description: "Which instance, from 1 (default 1)" },
     id: { type: "text", hint: "ID", description: "Which instance, by its id" },
-    plan: { type: "choice", of: ["optimal", "none"], description: "Draw an optimal plan (the default), or the board alone" },
+    run: { type: "text", hint: "DIR", description: "Draw a rollout of this run or evaluation: its board, the optimum and the answer" },
+    rollout: { type: "text", hint: "ID", description: "Which rollout of --run, e.g. 3/validation/0/7/0, 3/train/12/0/1 or eval/7/0" },
+    plan: { type: "choice", of: PLANS, description: "Draw an optimal plan (the default), the answer (with --completion), both beside each other (with --run), or the board alone" }, // biome-ignore format: one line
     objective: {
       type: "choice",
       of: ["makespan", "sum-of-costs"],
-      default: "makespan",
-      description: "What the optimal plan is optimal in",
+      description: "What the optimal plan is optimal in (default makespan, with --run the run's)",
     },
     completion: { type: "text", hint: "FILE", description: "Draw this answer: a text file, or completions (.jsonl, .parquet) of which the instance's first counts" }, // biome-ignore format: one line
-    rendering: { type: "choice", of: ["chat", "compact"], default: "chat", description: "Language of the answer" },
+    rendering: { type: "choice", of: ["chat", "compact"], description: "Language of the answer (default chat, with --run the run's)" },
     animate: { type: "flag", description: "An SVG that moves; a GIF always does" },
     theme: { type: "choice", of: THEMES, default: "auto", description: "auto follows the reader's setting; PNG and GIF are then light" },
     out: { type: "text", hint: "PICTURE", required: true, description: "File to write: .svg, .png or .gif" },
@@ -40,41 +58,120 @@ export default defineVerb({
     ["envwright draw bench-3 --index 7 --out plan.svg", "an optimal plan, with arrows"],
     ["envwright draw bench-3 --index 7 --animate --out plan.svg", "the same, moving"],
     ["envwright draw boards.jsonl --index 1 --completion answer.txt --out answer.gif", "an answer, with what it breaks"],
+    ["envwright draw --run runs/tiny --rollout 0/validation/0/7/0 --out answer.svg", "a run's rollout: the optimum and the policy's plan"],
     ["envwright draw board.json --plan none --theme dark --out board.png", "a board alone"],
   ],
   async run(values, { note }) {
     const kind = kindOf(values.out);
     if (values.animate && kind === ".png") throw mistake("--animate: a PNG does not move", values.out, "a name that ends in .svg or .gif");
-    if (values.completion !== undefined && values.plan !== undefined) {
-      throw mistake("--plan and --completion are both given", values.plan, "one of them");
-    }
-    const board = await chosen(values.source, values.index, values.id);
+    const asked = await questionOf(values);
+    const { name, board, answer } = asked;
     const theme = values.theme as Theme;
-    const name = board.id ?? values.source;
-    const drawn = await planOf(board, values);
-    const title = drawn.caption === undefined ? name : `${name}: ${drawn.caption}`;
-    if (drawn.plan === undefined && (values.animate || kind === ".gif")) {
-      throw mistake(drawn.caption ?? "a board alone does not move", values.out, "a plan to animate, or a still picture");
+    const plan = values.plan ?? (answer === undefined ? "optimal" : values.run === undefined ? "answer" : "both");
+    if (answer === undefined && (plan === "answer" || plan === "both")) {
+      throw mistake(
+        `--plan ${plan}: there is no answer`,
+        plan,
+        "an answer to draw",
+        "give --completion FILE, or --run DIR with --rollout ID",
+      );
     }
-    const options = { title, theme, ...(drawn.caption === undefined ? {} : { caption: drawn.caption }) };
+    if (values.completion !== undefined && (plan === "optimal" || plan === "none")) {
+      throw mistake(`--completion is not drawn with --plan ${plan}`, plan, "--plan answer or --plan both", "leave one of them out");
+    }
+    const optimal = plan === "optimal" || plan === "both" ? optimum(board, asked.objective) : undefined;
+    const drawn = plan === "answer" || plan === "both" ? answered(board, answer!, plan === "both") : optimal;
+    const moves = kind === ".gif" || values.animate;
+    if (moves && drawn?.plan === undefined && plan !== "both") {
+      throw mistake(drawn?.caption ?? "a board alone does not move", values.out, "a plan to animate, or a still picture");
+    }
     await mkdir(dirname(values.out), { recursive: true });
-    if (kind === ".gif") {
-      const { animatedGif } = await import("../../pictures/raster.js");
-      await writeFileAtomic(values.out, animatedGif(board, drawn.plan!, options));
-    } else {
-      const svg =
-        drawn.plan === undefined
-          ? boardSvg(board, options)
-          : values.animate
-            ? animatedSvg(board, drawn.plan, options)
-            : planSvg(board, drawn.plan, options);
-      await writeFileAtomic(values.out, kind === ".svg" ? svg : (await import("../../pictures/raster.js")).pngOf(svg));
-    }
-    note(`${values.out}: ${name}${drawn.caption === undefined ? "" : `, ${drawn.caption}`}`);
+    const caption = drawn?.caption;
+    const title = caption === undefined ? name : `${name}: ${caption}`;
+    const picture =
+      plan === "both"
+        ? await beside(panelsOf(board, [optimal!, drawn!]), { title, theme }, moves, kind)
+        : await single(board, drawn?.plan, { title, theme, ...(caption === undefined ? {} : { caption }) }, moves, kind);
+    await writeFileAtomic(values.out, picture);
+    note(`${values.out}: ${title}`);
   },
 });
 
-function kindOf(out: string): (typeof KINDS)[number] {
+type Kind = (typeof KINDS)[number];
+
+async function single(board: Board, plan: DrawnPlan | undefined, options: PictureOptions, moves: boolean, kind: Kind) {
+  if (kind === ".gif") return (await import("../../pictures/raster.js")).animatedGif(board, plan!, options);
+  const svg = plan === undefined ? boardSvg(board, options) : moves ? animatedSvg(board, plan, options) : planSvg(board, plan, options);
+  return kind === ".svg" ? svg : (await import("../../pictures/raster.js")).pngOf(svg);
+}
+
+async function beside(panels: readonly Panel[], options: BesideOptions, moves: boolean, kind: Kind) {
+  if (kind === ".gif") return (await import("../../pictures/raster.js")).animatedBesideGif(panels, options);
+  const svg = moves ? animatedBesideSvg(panels, options) : besideSvg(panels, options);
+  return kind === ".svg" ? svg : (await import("../../pictures/raster.js")).pngOf(svg);
+}
+
+function panelsOf(board: Board, drawn: readonly Drawn[]): Panel[] {
+  return drawn.map(({ plan, caption }) => ({ board, caption: caption ?? "", ...(plan === undefined ? {} : { plan }) }));
+}
+
+interface Answer {
+  text: string;
+  finish: FinishReason;
+  rendering: Rendering;
+}
+
+/** What is to be drawn: a board, and an answer where there is one. */
+interface Question {
+  name: string;
+  board: Named;
+  answer: Answer | undefined;
+  objective: Objective;
+}
+
+interface Given {
+  source: string | undefined;
+  index: number | undefined;
+  id: string | undefined;
+  run: string | undefined;
+  rollout: string | undefined;
+  completion: string | undefined;
+  rendering: Rendering | undefined;
+  objective: string | undefined;
+}
+
+async function questionOf({ source, index, id, run, rollout, completion, rendering, objective }: Given): Promise<Question> {
+  const chosenObjective = objective?.replaceAll("-", "_") as Objective | undefined;
+  if (run !== undefined || rollout !== undefined) {
+    if (run === undefined || rollout === undefined) {
+      throw mistake(
+        run === undefined ? "--rollout is given without --run" : `--run ${run}: which of its rollouts?`,
+        run ?? rollout,
+        "--run DIR and --rollout ID, e.g. --run runs/tiny --rollout 0/validation/0/7/0",
+        run === undefined ? "name the folder of the run" : `envwright ui ${run} lists the rollouts with their ids`,
+      );
+    }
+    const also = [source, index, id, completion].find((value) => value !== undefined);
+    if (also !== undefined) throw mistake("a rollout has its own board and answer", also, "--run and --rollout alone");
+    const found = await storedRollout(run, rollout);
+    return {
+      name: rollout,
+      board: found.board,
+      answer: { text: found.completion, finish: found.finish, rendering: rendering ?? found.rendering },
+      objective: chosenObjective ?? found.objective,
+    };
+  }
+  if (source === undefined) throw mistake("SET|FILE is missing", source, "a set, a file, or --run DIR --rollout ID");
+  const board = await chosen(source, index, id);
+  return {
+    name: board.id ?? source,
+    board,
+    answer: completion === undefined ? undefined : { ...(await answerOf(board, completion)), rendering: rendering ?? "chat" },
+    objective: chosenObjective ?? "makespan",
+  };
+}
+
+function kindOf(out: string): Kind {
   const kind = KINDS.find((k) => k === extname(out).toLowerCase());
   if (kind === undefined) throw mistake(`${out} does not say what to make`, out, `a name that ends in ${KINDS.join(", ")}`);
   return kind;
@@ -108,28 +205,26 @@ interface Drawn {
   caption?: string;
 }
 
-async function planOf(
-  board: Named,
-  values: { plan: string | undefined; objective: string; completion: string | undefined; rendering: "chat" | "compact" },
-): Promise<Drawn> {
-  if (values.plan === "none") return {};
-  if (values.completion !== undefined) {
-    const { text, finish } = await answerOf(board, values.completion);
-    const plan = readAnswer(board, text, finish, values.rendering);
-    return "code" in plan ? { caption: `${plan.code}: ${plan.reason}` } : { plan };
-  }
-  const objective = values.objective.replaceAll("-", "_") as Objective;
+/** The plan of an answer, or why it has none. Beside another plan it says in a few words what became of it. */
+function answered(board: Board, { text, finish, rendering }: Answer, short: boolean): Drawn {
+  const plan = readAnswer(board, text, finish, rendering);
+  if ("code" in plan) return { caption: `${short ? "answer: " : ""}${plan.code}: ${plan.reason}` };
+  if (!short) return { plan };
+  const { broken, positions } = replay(board, plan);
+  const [first] = broken;
+  return {
+    plan,
+    caption: `answer: ${first === undefined ? `valid, ${positions.length - 1} steps` : `${first.rule} at step ${first.step}`}`,
+  };
+}
+
+function optimum(board: Board, objective: Objective): Drawn {
   const result = solve(board, { objectives: [objective] });
   const actions = result.plans[objective];
-  if (actions === undefined) {
-    throw mistake(
-      `the board has no optimal plan to draw: ${result.status}`,
-      board,
-      "a board with a solution",
-      "--plan none draws it alone",
-    );
+  if (actions !== undefined) {
+    return { plan: { layout: "actions", agents: actions }, caption: `optimal ${objective.replaceAll("_", " ")} ${result[objective]}` };
   }
-  return { plan: { layout: "actions", agents: actions }, caption: `optimal ${values.objective.replaceAll("-", " ")} ${result[objective]}` };
+  throw mistake(`the board has no optimal plan to draw: ${result.status}`, board, "a board with a solution", "--plan none draws it alone");
 }
 
 async function answerOf(board: Named, file: string): Promise<{ text: string; finish: "stop" | "length" }> {
