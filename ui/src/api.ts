@@ -1,5 +1,5 @@
 /** Questions to the server, and the stream of a live run. Comes back by itself when the server does. */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { RunEvent } from "../../src/core/events.js";
 import type { ApiProblem } from "../../src/ui/records.js";
 
@@ -43,7 +43,8 @@ export interface Asked<T> {
 export function useApi<T>(path: string | undefined, every?: number): Asked<T> {
   const [state, setState] = useState<{ path: string | undefined; data?: T; problem?: ApiProblem }>({ path });
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  // Before the first paint, not after it: the answer is what the reader waits for.
+  useLayoutEffect(() => {
     if (path === undefined) return;
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;

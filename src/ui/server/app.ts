@@ -66,7 +66,14 @@ const rolloutQuery = z.strictObject({
 });
 const stageNumber = z.coerce.number().int().nonnegative().max(9999);
 
-export function createApp(options: AppOptions): { app: Hono; close: () => Promise<void> } {
+export interface App {
+  app: Hono;
+  /** Best effort, before anybody asks. */
+  warm(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createApp(options: AppOptions): App {
   const { host, actions, signal } = options;
   // Looked at anew by each request until it exists: the first run may make it.
   const shelf = new RunShelf(ServedRoot.at(options.runs, options.isRun));
@@ -184,7 +191,11 @@ export function createApp(options: AppOptions): { app: Hono; close: () => Promis
 
   app.all("/api/*", (c) => missing(c, "there is no such question"));
   app.get("*", (c) => pageFile(c, options.pageDir));
-  return { app, close: async () => void (await Promise.all([queries.close(), questions.close()])) };
+  return {
+    app,
+    warm: () => shelf.warm().catch(() => {}),
+    close: async () => void (await Promise.all([queries.close(), questions.close()])),
+  };
 }
 
 function stageOf(c: Context): number {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { CorruptFileError, EnvwrightError, type KnobTable, type Metrics, parseJsonWith, SCHEMA_VERSION } from "../../core/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
-import { buildReport, isFinished, type RunHistory, readHistory } from "../../evaluation/index.js";
+import { buildReport, isFinished, type RunHistory, type RunReport, readHistory } from "../../evaluation/index.js";
 import { RunFolder } from "../../store/index.js";
 import type { FamilyFacts, RunDetail, RunEntry, StageFacts, StepPoint } from "../records.js";
 import { sizeOf } from "./event-tail.js";
@@ -17,8 +17,14 @@ import { currentPhase, lastEvent, stateOf } from "./run-state.js";
 
 interface Known {
   signature: string;
+  /** While it is read, those who ask for it at once wait for the same reading. */
+  read: Promise<Read>;
+}
+
+interface Read {
   folder: RunFolder;
   history: RunHistory;
+  report: RunReport;
 }
 
 /** Runs kept in memory: with 8 stages and 3,000 validation boards each takes less than a megabyte. */
@@ -30,24 +36,38 @@ export class RunShelf {
   private readonly outlines = new Map<string, Outline & { signature: string }>();
   constructor(readonly root: ServedRoot) {}
 
-  async open(id: string): Promise<{ dir: string; folder: RunFolder; history: RunHistory }> {
+  async open(id: string): Promise<Read & { dir: string }> {
     const dir = this.root.folder("run", id);
     const signature = await signatureOf(dir);
     let known = this.known.get(dir);
     if (known === undefined || known.signature !== signature) {
-      const folder = await RunFolder.open(dir);
-      known = { signature, folder, history: await readHistory(folder) };
+      const read = RunFolder.open(dir).then(async (folder) => {
+        const history = await readHistory(folder);
+        return { folder, history, report: buildReport(history) };
+      });
+      known = { signature, read };
     }
     this.known.delete(dir);
     this.known.set(dir, known);
     for (const oldest of this.known.keys()) if (this.known.size > KEPT) this.known.delete(oldest);
-    return { dir, folder: known.folder, history: known.history };
+    try {
+      return { dir, ...(await known.read) };
+    } catch (error) {
+      if (this.known.get(dir) === known) this.known.delete(dir);
+      throw error;
+    }
   }
 
   async list(): Promise<RunEntry[]> {
     const entries: RunEntry[] = [];
     for (const id of await this.root.ids("run")) entries.push(await this.entry(id));
     return entries.sort((a, b) => (b.updated ?? "").localeCompare(a.updated ?? ""));
+  }
+
+  /** Reads what is most likely looked at first, the list and the newest run, so that its first reader does not wait for files and cold code. */
+  async warm(): Promise<void> {
+    const newest = (await this.list()).find(({ problem }) => problem === null);
+    if (newest !== undefined) await this.detail(newest.id);
   }
 
   private async entry(id: string): Promise<RunEntry> {
@@ -99,7 +119,7 @@ export class RunShelf {
   async detail(id: string): Promise<RunDetail> {
     // The offset is taken first: what is appended while the records are read comes by the stream, twice rather than never.
     const offset = await sizeOf(join(this.root.folder("run", id), "events.jsonl"));
-    const { dir, folder, history } = await this.open(id);
+    const { dir, folder, history, report } = await this.open(id);
     const family = familyByName(folder.record.recipe.family);
     const state = await stateOf(dir, isFinished(history), history.stages.at(-1)?.index);
     return {
@@ -108,7 +128,7 @@ export class RunShelf {
       problem: state === "failed" ? await failure(dir) : null,
       resume: `envwright run --resume ${/^[\w./@:+-]+$/.test(dir) ? dir : `'${dir.replaceAll("'", "'\\''")}'`}`,
       family: familyFacts(family),
-      report: buildReport(history),
+      report,
       stages: history.stages.map((stage): StageFacts => {
         const strata = Object.entries(stage.dataset?.strata ?? {});
         return {

@@ -36,11 +36,12 @@ export async function startUi(options: UiOptions): Promise<UiServer> {
     });
   }
   const ending = new AbortController();
-  const { app, close } = createApp({ ...options, host, signal: ending.signal });
+  const { app, warm, close } = createApp({ ...options, host, signal: ending.signal });
   const server = await new Promise<Server>((resolve, reject) => {
     const opened = serve({ fetch: app.fetch, hostname: host, port }, () => resolve(opened as Server));
     opened.once("error", (cause: NodeJS.ErrnoException) => reject(cannotListen(cause, host, port)));
   });
+  setImmediate(() => void warm());
   const address = server.address();
   const bound = address !== null && typeof address === "object" ? address.port : port;
   const shown = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;

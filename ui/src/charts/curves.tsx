@@ -35,52 +35,54 @@ export function Curves({ curves, x: xLabel, y: yLabel }: { curves: Curve[]; x: s
           </li>
         ))}
       </ul>
-      <svg
-        class="curves"
-        role="img"
-        aria-label={`${yLabel} over ${xLabel}: ${curves.map((c) => `${c.label} ends at ${whole(c.points.at(-1)?.y ?? 0)} %`).join("; ")}`}
-        width={w}
-        height={h}
-        viewBox={`0 0 ${w} ${h}`}
-      >
-        {ticks.map((t) => (
-          <g key={t}>
-            <line class="grid" x1={left} x2={w - right} y1={y(t)} y2={y(t)} />
-            <text class="tick" x={left - 8} y={y(t) + 4} text-anchor="end">
-              {percentTick(t, ticks)} %
+      {full === 0 ? null : (
+        <svg
+          class="curves"
+          role="img"
+          aria-label={`${yLabel} over ${xLabel}: ${curves.map((c) => `${c.label} ends at ${whole(c.points.at(-1)?.y ?? 0)} %`).join("; ")}`}
+          width={w}
+          height={h}
+          viewBox={`0 0 ${w} ${h}`}
+        >
+          {ticks.map((t) => (
+            <g key={t}>
+              <line class="grid" x1={left} x2={w - right} y1={y(t)} y2={y(t)} />
+              <text class="tick" x={left - 8} y={y(t) + 4} text-anchor="end">
+                {percentTick(t, ticks)} %
+              </text>
+            </g>
+          ))}
+          {niceTicks(0, most, 6).map((t) => (
+            <text key={t} class="tick" x={x(t)} y={h - bottom + 18} text-anchor="middle">
+              {tokens(t)}
             </text>
-          </g>
-        ))}
-        {niceTicks(0, most, 6).map((t) => (
-          <text key={t} class="tick" x={x(t)} y={h - bottom + 18} text-anchor="middle">
-            {tokens(t)}
+          ))}
+          <text class="tick" x={(left + w - right) / 2} y={h - 4} text-anchor="middle">
+            {xLabel}
           </text>
-        ))}
-        <text class="tick" x={(left + w - right) / 2} y={h - 4} text-anchor="middle">
-          {xLabel}
-        </text>
-        {curves.map((c, i) => (
-          <g key={c.label} class={`curve s${i % SERIES}`}>
-            {c.points.length > 1 ? (
+          {curves.map((c, i) => (
+            <g key={c.label} class={`curve s${i % SERIES}`}>
+              {c.points.length > 1 ? (
+                <path
+                  class="band"
+                  d={`M${c.points.map((p) => `${x(p.x)} ${y(p.high)}`).join("L")}L${[...c.points]
+                    .reverse()
+                    .map((p) => `${x(p.x)} ${y(p.low)}`)
+                    .join("L")}Z`}
+                />
+              ) : null}
               <path
-                class="band"
-                d={`M${c.points.map((p) => `${x(p.x)} ${y(p.high)}`).join("L")}L${[...c.points]
-                  .reverse()
-                  .map((p) => `${x(p.x)} ${y(p.low)}`)
-                  .join("L")}Z`}
+                class="line"
+                stroke-dasharray={DASHES[i % SERIES]}
+                d={c.points.map((p, j) => `${j === 0 ? "M" : "L"}${x(p.x)} ${y(p.y)}`).join("")}
               />
-            ) : null}
-            <path
-              class="line"
-              stroke-dasharray={DASHES[i % SERIES]}
-              d={c.points.map((p, j) => `${j === 0 ? "M" : "L"}${x(p.x)} ${y(p.y)}`).join("")}
-            />
-            {c.points.map((p) => (
-              <Mark key={p.x} kind={i} x={x(p.x)} y={y(p.y)} />
-            ))}
-          </g>
-        ))}
-      </svg>
+              {c.points.map((p) => (
+                <Mark key={p.x} kind={i} x={x(p.x)} y={y(p.y)} />
+              ))}
+            </g>
+          ))}
+        </svg>
+      )}
     </div>
   );
 }

@@ -32,42 +32,44 @@ export function Forest({ rows, zero, unit }: { rows: ForestRow[]; zero: boolean;
   const ticks = niceTicks(low - pad, high + pad, 6);
   return (
     <div ref={ref}>
-      <svg
-        class="forest"
-        role="img"
-        aria-label={rows.map((r) => `${r.key ?? r.label}: ${r.note}`).join("; ")}
-        width={w}
-        height={h}
-        viewBox={`0 0 ${w} ${h}`}
-      >
-        {ticks.map((t) => (
-          <g key={t}>
-            <line class={zero && Math.abs(t) < 1e-9 ? "zero" : "grid"} x1={x(t)} x2={x(t)} y1={4} y2={h - 24} />
-            <text class="tick" x={x(t)} y={h - 8} text-anchor="middle">
-              {zero ? `${t > 1e-9 ? "+" : t < -1e-9 ? "−" : ""}${percentTick(Math.abs(t), ticks)}` : percentTick(t, ticks)}
-              {unit === "%" ? " %" : ""}
-            </text>
-          </g>
-        ))}
-        {rows.map((r, i) => {
-          const y = 4 + i * rowHeight + (narrow ? 34 : 15);
-          return (
-            <g key={r.key ?? r.label} class={r.quiet ? "quiet" : ""}>
-              <text x={narrow ? 8 : left - 12} y={narrow ? y - 18 : y + 4} text-anchor={narrow ? "start" : "end"} class="label">
-                {r.label}
-              </text>
-              {r.interval === undefined ? null : <line class="interval" x1={x(r.interval[0])} x2={x(r.interval[1])} y1={y} y2={y} />}
-              {r.values.map((v, j) => (
-                <circle key={String(j)} class="single" cx={x(v)} cy={y} r="3" />
-              ))}
-              <path class="estimate" d={`M${x(r.mean)} ${y - 6}l6 6l-6 6l-6 -6Z`} />
-              <text class="note" x={narrow ? w - 8 : w - right + 12} y={narrow ? y - 18 : y + 4} text-anchor={narrow ? "end" : "start"}>
-                {r.note}
+      {full === 0 ? null : (
+        <svg
+          class="forest"
+          role="img"
+          aria-label={rows.map((r) => `${r.key ?? r.label}: ${r.note}`).join("; ")}
+          width={w}
+          height={h}
+          viewBox={`0 0 ${w} ${h}`}
+        >
+          {ticks.map((t) => (
+            <g key={t}>
+              <line class={zero && Math.abs(t) < 1e-9 ? "zero" : "grid"} x1={x(t)} x2={x(t)} y1={4} y2={h - 24} />
+              <text class="tick" x={x(t)} y={h - 8} text-anchor="middle">
+                {zero ? `${t > 1e-9 ? "+" : t < -1e-9 ? "−" : ""}${percentTick(Math.abs(t), ticks)}` : percentTick(t, ticks)}
+                {unit === "%" ? " %" : ""}
               </text>
             </g>
-          );
-        })}
-      </svg>
+          ))}
+          {rows.map((r, i) => {
+            const y = 4 + i * rowHeight + (narrow ? 34 : 15);
+            return (
+              <g key={r.key ?? r.label} class={r.quiet ? "quiet" : ""}>
+                <text x={narrow ? 8 : left - 12} y={narrow ? y - 18 : y + 4} text-anchor={narrow ? "start" : "end"} class="label">
+                  {r.label}
+                </text>
+                {r.interval === undefined ? null : <line class="interval" x1={x(r.interval[0])} x2={x(r.interval[1])} y1={y} y2={y} />}
+                {r.values.map((v, j) => (
+                  <circle key={String(j)} class="single" cx={x(v)} cy={y} r="3" />
+                ))}
+                <path class="estimate" d={`M${x(r.mean)} ${y - 6}l6 6l-6 6l-6 -6Z`} />
+                <text class="note" x={narrow ? w - 8 : w - right + 12} y={narrow ? y - 18 : y + 4} text-anchor={narrow ? "end" : "start"}>
+                  {r.note}
+                </text>
+              </g>
+            );
+          })}
+        </svg>
+      )}
     </div>
   );
 }

@@ -1,17 +1,16 @@
 /** The width that an element has, as it changes: pictures are drawn to it rather than scaled, so that their text stays readable. */
-import type { RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useRef, useState } from "preact/hooks";
 
-export function useWidth<E extends HTMLElement>(initial = 900): [RefObject<E | null>, number] {
-  const ref = useRef<E>(null);
-  const [width, setWidth] = useState(initial);
-  useLayoutEffect(() => {
-    const element = ref.current;
+/** 0 until the element stands: a picture of another width would be drawn for nothing. The ref is for the element, whenever it comes. */
+export function useWidth<E extends HTMLElement>(): [ref: (element: E | null) => void, width: number] {
+  const [width, setWidth] = useState(0);
+  const observer = useRef<ResizeObserver | undefined>(undefined);
+  const ref = useCallback((element: E | null): void => {
+    observer.current?.disconnect();
     if (element === null) return;
     setWidth(element.clientWidth);
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
+    observer.current = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.current.observe(element);
   }, []);
   return [ref, width];
 }

@@ -21,8 +21,23 @@ export interface Now {
 const RIGHT = 54;
 const LEAST = 58;
 
-export function Score({ run, steps, now }: { run: RunDetail; steps: readonly StepPoint[]; now: Now | undefined }) {
+interface ScoreProps {
+  run: RunDetail;
+  steps: readonly StepPoint[];
+  now: Now | undefined;
+}
+
+export function Score(props: ScoreProps) {
   const [ref, width] = useWidth<HTMLElement>();
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section ref={ref} class="score" tabIndex={0} aria-label="The run, stage by stage">
+      {width === 0 ? null : <Picture {...props} width={width} />}
+    </section>
+  );
+}
+
+function Picture({ run, steps, now, width }: ScoreProps & { width: number }) {
   const planned = Math.max(run.report.run.stages.planned, run.stages.length);
   const step = Math.max(LEAST, (width - GUTTER - RIGHT) / Math.max(1, planned));
   const full = GUTTER + RIGHT + step * planned;
@@ -48,50 +63,47 @@ export function Score({ run, steps, now }: { run: RunDetail; steps: readonly Ste
   const height = y - 20;
 
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section ref={ref} class="score" tabIndex={0} aria-label="The run, stage by stage">
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand for a picture */}
-      <svg
-        width={full}
-        height={height}
-        viewBox={`0 0 ${full} ${height}`}
-        role="group"
-        aria-label="Picture of the run; the numbers are in the tables below"
-      >
-        {now === undefined ? null : <rect class="now" x={at(now.stage)} y={26} width={step} height={height - 40} rx="6" />}
-        {Array.from({ length: planned }, (_, s) => {
-          const known = run.stages.some((stage) => stage.index === s);
-          const label = (
-            <text x={at(s) + step / 2} y={14} class={known ? "stage-label" : "stage-label ahead"} text-anchor="middle">
-              stage {s}
-            </text>
-          );
-          return known ? (
-            <a key={`s${s}`} href={href("run", run.id, "stage", s)} aria-label={`Stage ${s}`}>
-              {label}
-            </a>
-          ) : (
-            <g key={`s${s}`}>{label}</g>
-          );
-        })}
-        {Array.from({ length: planned + 1 }, (_, c) => (
-          <g key={`c${c}`}>
-            <line class="checkpoint" x1={at(c)} x2={at(c)} y1={26} y2={height - 14} />
-            <text class="tiny" x={at(c)} y={height - 2} text-anchor="middle">
-              {c === 0 ? "base" : c}
-            </text>
-          </g>
-        ))}
-        {rows.map(({ title, top, body }) => (
-          <g key={title}>
-            <text class="row-title" x={0} y={top - 13}>
-              {title}
-            </text>
-            {body}
-          </g>
-        ))}
-      </svg>
-    </section>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot stand for a picture
+    <svg
+      width={full}
+      height={height}
+      viewBox={`0 0 ${full} ${height}`}
+      role="group"
+      aria-label="Picture of the run; the numbers are in the tables below"
+    >
+      {now === undefined ? null : <rect class="now" x={at(now.stage)} y={26} width={step} height={height - 40} rx="6" />}
+      {Array.from({ length: planned }, (_, s) => {
+        const known = run.stages.some((stage) => stage.index === s);
+        const label = (
+          <text x={at(s) + step / 2} y={14} class={known ? "stage-label" : "stage-label ahead"} text-anchor="middle">
+            stage {s}
+          </text>
+        );
+        return known ? (
+          <a key={`s${s}`} href={href("run", run.id, "stage", s)} aria-label={`Stage ${s}`}>
+            {label}
+          </a>
+        ) : (
+          <g key={`s${s}`}>{label}</g>
+        );
+      })}
+      {Array.from({ length: planned + 1 }, (_, c) => (
+        <g key={`c${c}`}>
+          <line class="checkpoint" x1={at(c)} x2={at(c)} y1={26} y2={height - 14} />
+          <text class="tiny" x={at(c)} y={height - 2} text-anchor="middle">
+            {c === 0 ? "base" : c}
+          </text>
+        </g>
+      ))}
+      {rows.map(({ title, top, body }) => (
+        <g key={title}>
+          <text class="row-title" x={0} y={top - 13}>
+            {title}
+          </text>
+          {body}
+        </g>
+      ))}
+    </svg>
   );
 }
 

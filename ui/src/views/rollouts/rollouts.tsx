@@ -51,8 +51,8 @@ export function RolloutsView({ run }: { run: string }) {
         ) : null
       ) : (
         <>
-          <Found run={run} family={detail.data?.family} page={data} query={query} change={change} />
           {data.sql === "" ? null : <SqlBox run={run} page={data} query={query} />}
+          <Found run={run} family={detail.data?.family} page={data} query={query} change={change} />
         </>
       )}
     </>

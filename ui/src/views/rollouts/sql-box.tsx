@@ -27,11 +27,9 @@ export function SqlBox({ run, page, query }: { run: string; page: RolloutPage; q
     route.replaceQuery(q);
   };
   return (
-    <section class="panel sql-box" aria-label="SQL">
-      <h2>The query</h2>
-      <p class="muted small">
-        What the filter asks, in the SQL of DuckDB. Change it and run it: one SELECT over this run's tables. It only reads.
-      </p>
+    <details class="panel sql-box" open={asked !== null}>
+      <summary>The query under this filter (SQL)</summary>
+      <p class="muted small">Change it and run it: one SELECT of DuckDB over this run's tables. It only reads.</p>
       <form
         onSubmit={(e) => {
           e.preventDefault();
@@ -85,7 +83,7 @@ export function SqlBox({ run, page, query }: { run: string; page: RolloutPage; q
           <code>envwright sql</code>.
         </p>
       </details>
-    </section>
+    </details>
   );
 }
 
@@ -96,8 +94,11 @@ function Answer({ run, answer }: { run: string; answer: SqlAnswer }) {
   const place = (name: string): number => columns.findIndex((c) => c.name === name);
   const [id, stage, set] = [place("id"), place("stage"), place("set")];
   const linked = id >= 0 && stage >= 0 && set >= 0 && rows.some((row) => /\/(train|validation)\//.test(String(row[id])));
-  const shown = (value: SqlAnswer["rows"][number][number] | undefined): string =>
-    value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const shown = (value: SqlAnswer["rows"][number][number] | undefined): string => {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number" && !Number.isInteger(value)) return String(Number(value.toPrecision(6)));
+    return typeof value === "object" ? JSON.stringify(value) : String(value);
+  };
   return (
     <>
       <p class="found">
