@@ -5,18 +5,19 @@
  *   npm run bench:testbed -- --only solver|generator|verifier|comparison   [--million]
  *
  * PATH is a peer's driver (benchmarks/peers/README.md). Cells that are done are kept in --work and not measured again, so an interrupted
- * run goes on; another number of boards, seed, limit or set of peers begins anew. --record writes docs/results/testbed.md and .json.
+ * run goes on; another number of boards, seed, limit or set of peers begins anew. --record writes the parts that were run into
+ * docs/results/testbed.md and .json and leaves the others as they are.
  * The whole run takes some 15 minutes with 100 boards a cell, nearly all of it the peers' waiting for their limit.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { generatorRun, solverRates, verdictsPerSecond } from "./testbed/absolute.js";
+import { type GeneratorRun, generatorRun, solverRates, verdictsPerSecond } from "./testbed/absolute.js";
 import { AGENTS, drawBoards, HOLE_RATIOS, SIZES } from "./testbed/boards.js";
 import { type CellResult, compareCell, warmUp } from "./testbed/comparison.js";
 import { peerOf } from "./testbed/peer.js";
-import { resultsPage, type TestbedResults } from "./testbed/report.js";
+import { type Comparison, type Measured, resultsPage, type TestbedResults } from "./testbed/report.js";
 
 const { values } = parseArgs({
   options: {
@@ -42,49 +43,56 @@ const ms = (value: number) => value.toPrecision(3);
 const count = Number(values.boards);
 const peers = values.peer.map((text) => peerOf(text, Number(values.limit)));
 const names = peers.map(({ name }) => name);
-const results: TestbedResults = {
+const measured = (options: string): Measured => ({
   machine: `${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.versions.node}`,
-  command: `npm run bench:testbed -- ${names.map((name) => `--peer ${name}=PATH `).join("")}--boards ${count}`,
-  seed: values.seed,
-  boards: count,
-  limit: Number(values.limit),
-  peers: names,
-  cells: [],
-};
+  command: `npm run bench:testbed -- ${options}`,
+});
+const results: TestbedResults = {};
 
+if (values.record && wants("comparison") && peers.length === 0) {
+  throw new Error("a comparison is recorded with its peers: give --peer NAME=PATH, or --only solver, generator or verifier");
+}
 mkdirSync(values.work, { recursive: true });
-if (wants("comparison")) await compare();
+if (wants("comparison")) {
+  const own = measured(`${names.map((name) => `--peer ${name}=PATH `).join("")}--boards ${count}`);
+  results.comparison = { ...own, seed: values.seed, boards: count, limit: Number(values.limit), peers: names, cells: [] };
+  await compare(results.comparison);
+}
 if (wants("solver")) {
-  results.solver = solverRates(Number(values.seconds));
-  for (const r of results.solver) {
+  const rates = solverRates(Number(values.seconds));
+  results.solver = { ...measured(`--only solver --seconds ${values.seconds}`), rates };
+  for (const r of rates) {
     say(
       `solver k ${r.agents} holes ${r.holeRatio}: ${r.perSecond}/s, whole certificate ${r.allPerSecond}/s, p99 ${ms(r.p99)} ms, p99.9 ${ms(r.p999)} ms`,
     );
   }
 }
 if (wants("generator")) {
-  results.generator = [];
+  const runs: GeneratorRun[] = [];
+  results.generator = { ...measured(`--only generator${values.million ? " --million" : ""}`), runs };
   for (const n of [1e3, 1e4, 1e5, ...(values.million ? [1e6] : [])]) {
     const run = generatorRun(n);
-    results.generator.push(run);
+    runs.push(run);
     say(
       `generator ${n}: ${run.seconds.toFixed(1)} s, ${Math.round(n / run.seconds)}/s, ${Math.round(n / run.cpu)}/CPU-s, ${Math.round(run.rss / 1e6)} MB`,
     );
   }
 }
 if (wants("verifier")) {
-  results.verifier = { chat: verdictsPerSecond("chat", 2), compact: verdictsPerSecond("compact", 2) };
+  results.verifier = { ...measured("--only verifier"), chat: verdictsPerSecond("chat", 2), compact: verdictsPerSecond("compact", 2) };
   say(`verifier: chat ${Math.round(results.verifier.chat)}/s, compact ${Math.round(results.verifier.compact)}/s`);
 }
 for (const peer of peers) await peer.close();
 if (values.record) {
   const folder = join(import.meta.dirname, "../docs/results");
-  writeFileSync(join(folder, "testbed.json"), `${JSON.stringify(results, null, 1)}\n`);
-  writeFileSync(join(folder, "testbed.md"), resultsPage(results));
-  say(`recorded in ${folder}`);
+  const data = join(folder, "testbed.json");
+  const all: TestbedResults = { ...(existsSync(data) ? JSON.parse(readFileSync(data, "utf8")) : {}), ...results };
+  writeFileSync(data, `${JSON.stringify(all, null, 1)}\n`);
+  writeFileSync(join(folder, "testbed.md"), resultsPage(all));
+  say(`${Object.keys(results).join(", ")} recorded in ${folder}`);
 } else writeFileSync(join(values.work, "testbed.json"), JSON.stringify(results));
 
-async function compare(): Promise<void> {
+async function compare({ cells }: Comparison): Promise<void> {
   for (const size of numbers(values.sizes)) {
     for (const agents of numbers(values.agents)) {
       for (const holeRatio of numbers(values.holes)) {
@@ -99,7 +107,7 @@ async function compare(): Promise<void> {
         if (!existsSync(kept)) warmUp(drawBoards(cell, 2000, `${values.seed}-warm-up`));
         const result: CellResult = existsSync(kept) ? JSON.parse(readFileSync(kept, "utf8")) : await compareCell(cell, boards, peers);
         writeFileSync(kept, JSON.stringify(result));
-        results.cells.push(result);
+        cells.push(result);
         const against = names.map((name) => {
           const r = result.peers[name]!;
           return `${name} ${ms(r.mean)} (${ms(r.meanRatio)}×, p99 ${ms(r.p99Ratio)}×, unsolved ${ms(100 * r.unsolved)} %, differing ${r.differing})`;

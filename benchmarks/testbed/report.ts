@@ -1,19 +1,27 @@
-/** The recorded comparison as JSON and as the page docs/results/testbed.md. */
+/** What was recorded, part by part, as JSON and as the page docs/results/testbed.md. A part that is measured anew leaves the others. */
 import type { GeneratorRun, SolverRate } from "./absolute.js";
 import type { CellResult } from "./comparison.js";
 
-export interface TestbedResults {
+/** Where and how a part was measured. */
+export interface Measured {
   machine: string;
   command: string;
+}
+
+export interface Comparison extends Measured {
   seed: string;
   boards: number;
   /** Seconds a board may take a peer. */
   limit: number;
   peers: string[];
   cells: CellResult[];
-  solver?: SolverRate[];
-  generator?: GeneratorRun[];
-  verifier?: { chat: number; compact: number };
+}
+
+export interface TestbedResults {
+  comparison?: Comparison;
+  solver?: Measured & { rates: SolverRate[] };
+  generator?: Measured & { runs: GeneratorRun[] };
+  verifier?: Measured & { chat: number; compact: number };
 }
 
 const LEAST_FOR_RATIOS = 5;
@@ -22,17 +30,18 @@ export function resultsPage(results: TestbedResults): string {
   return [
     "# The testbed's speed",
     "",
-    `    ${results.command}`,
+    "Data: [testbed.json](testbed.json). Written by the commands under each heading; the text explains how to read them.",
     "",
-    `${results.machine}. Data: [testbed.json](testbed.json). Written by the command; the text below explains how to read it.`,
-    "",
-    ...(results.peers.length === 0 || results.cells.length === 0 ? [] : comparison(results)),
+    ...(results.comparison === undefined ? [] : comparison(results.comparison)),
     ...absolute(results),
-    "",
   ].join("\n");
 }
 
-function comparison({ cells, peers, boards, limit, seed }: TestbedResults): string[] {
+function heading(title: string, { machine, command }: Measured): string[] {
+  return [`## ${title}`, "", `    ${command}`, "", `${machine}.`, ""];
+}
+
+function comparison({ cells, peers, boards, limit, seed, ...measured }: Comparison): string[] {
   const counted = cells.filter(({ solvable }) => solvable >= LEAST_FOR_RATIOS);
   const summary = peers.map((name) => {
     const of = (pick: (c: CellResult) => number) => counted.map(pick);
@@ -54,8 +63,7 @@ function comparison({ cells, peers, boards, limit, seed }: TestbedResults): stri
   });
   const own = cells.map((c) => c.ours.exhausted).reduce((a, b) => a + b, 0);
   return [
-    "## Against other solvers",
-    "",
+    ...heading("Against other solvers", measured),
     `The same ${boards} boards a cell (seed \`${seed}\`), drawn uniformly before anybody solved them: ${cells.length} cells. Compared is the optimal sum of costs with a plan. Each solver's time is taken inside its own process`,
     `in processor time (ours: three passes with a fresh solver each; the peers: three runs a board; the shortest counts). Times are over the solvable boards; a board that a peer does not finish counts with the limit of ${limit} s,`,
     "which flatters it. The peers do not end on most unsolvable boards, ours proves them; that time stands in a column of its own. CBSH2-RTC runs with corridor reasoning off, since that is unsound",
@@ -100,26 +108,24 @@ function absolute({ solver, generator, verifier }: TestbedResults): string[] {
   const lines: string[] = [];
   if (solver !== undefined) {
     lines.push(
-      "## Solver",
-      "",
+      ...heading("Solver", solver),
       "Solved boards a CPU-second on one thread, sampling and unsolvable boards included, sizes 3 to 10 with equal weight; `npx tsx benchmarks/solver.ts` prints every size. Latency is of the whole certificate, the largest over the sizes.",
       "",
       table(
         ["k", "holes", "sum of costs, solved/s", "with makespan and wait, solved/s", "p99, ms", "p99.9, ms"],
-        solver.map((r) => [r.agents, r.holeRatio, thousands(r.perSecond), thousands(r.allPerSecond), ms(r.p99), ms(r.p999)]),
+        solver.rates.map((r) => [r.agents, r.holeRatio, thousands(r.perSecond), thousands(r.allPerSecond), ms(r.p99), ms(r.p999)]),
       ),
       "",
     );
   }
   if (generator !== undefined) {
     lines.push(
-      "## Generator",
-      "",
+      ...heading("Generator", generator),
       "Two agents, sizes 3 to 10 in equal parts, hole ratio 0.2, wait ratio 0.5; one worker, a process a row.",
       "",
       table(
         ["instances", "seconds", "accepted/s", "accepted/CPU-s", "peak memory, MB"],
-        generator.map((g) => [
+        generator.runs.map((g) => [
           thousands(g.count),
           g.seconds.toFixed(1),
           thousands(g.count / g.seconds),
@@ -132,9 +138,9 @@ function absolute({ solver, generator, verifier }: TestbedResults): string[] {
   }
   if (verifier !== undefined) {
     lines.push(
-      "## Verifier",
-      "",
+      ...heading("Verifier", verifier),
       `Verdicts a CPU-second on 10×10 boards with five agents, parse included: chat ${thousands(verifier.chat)}, compact ${thousands(verifier.compact)}. Half of the chat answers have a changed move.`,
+      "",
     );
   }
   return lines;
