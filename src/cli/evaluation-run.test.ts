@@ -180,6 +180,13 @@ test("stored evaluations are compared and tabulated from the command line withou
   const table = await callCli(["eval", at("oracle"), at("random"), "--published", "--format", "csv"]);
   expect(table.stdout).toMatch(/^policy,source,size,acc,opt\noracle,evaluated,3,100,100\n/);
   expect(table.stdout).toContain("Qwen3-4B (base),published on other instances,3,40,38");
+  for (const format of ["table", "markdown", "latex", "csv", "json"]) {
+    for (const layout of ["sizes", "paper"]) {
+      const { stdout } = await callCli(["eval", at("oracle"), "--published", "--layout", layout, "--format", format]);
+      expect([format, layout, stdout]).toEqual([format, layout, expect.stringMatching(/oracle[\s\S]*Qwen3-4B \+ GRPO \+ Ours/)]);
+      expect(stdout).toMatch(/published.*other instances/);
+    }
+  }
   const replayed = await callCli(["eval", "--replay", at("oracle")]);
   expect(replayed.stdout).toMatch(/oracle on bench-3: 40 instances/);
   const both = await callCli(["eval", at("oracle"), "--policy", "random", "--set", "bench-3"]);

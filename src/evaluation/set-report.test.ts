@@ -4,7 +4,7 @@ import { paperTable, renderPaperTable } from "./paper-table.js";
 import { PUBLISHED } from "./published.js";
 import { type JudgedInstance, judgedSample } from "./sample-record.js";
 import { compareSetReports, type SetReport, setReport, setReportSchema } from "./set-report.js";
-import { comparisonLine, renderSetReport } from "./set-tables.js";
+import { comparisonLine, renderSetReport, setReportRows } from "./set-tables.js";
 
 const OBJECTIVES = ["makespan", "sum_of_costs"];
 
@@ -138,6 +138,18 @@ test("the paper's layout pairs acc. and opt. for each size, and marks published 
   const rows = latex.split("\n").filter((line) => / \\\\$/.test(line) && !line.includes("multicolumn"));
   expect(new Set(rows.map((line) => line.split(/(?<!\\)&/).length))).toEqual(new Set([7]));
   expect(renderPaperTable(table, "csv")).toContain("GPT-5.4,published on other instances,all,32.5,20.58");
+});
+
+test("published rows in the sizes' CSV have shares like ours, no interval, and say in place of the set that they are of other instances", () => {
+  const rows = setReportRows([report(1, [[V], [X], [L], [X]])], PUBLISHED["3"]!);
+  const [head, ...lines] = rows as [string[], ...(string | number | null)[][]];
+  const named = lines.map((line) => Object.fromEntries(head.map((name, i) => [name, line[i]])));
+  expect(new Set(lines.map((line) => line.length))).toEqual(new Set([head.length]));
+  expect(lines).toHaveLength(3 + 7 * 3);
+  expect(named.find(({ policy, size }) => policy === "GPT-5.4" && size === "10")).toMatchObject({
+    ...{ set: expect.stringMatching(/^published: .*other instances/), valid: 0.1267, optimal_makespan: 0.0733 },
+    ...{ n: null, valid_low: null, optimal_sum_of_costs: null, tokens: null },
+  });
 });
 
 test("every published row's total is the mean of its sizes, as rounded there, but for the cells that the source itself has inconsistent", () => {

@@ -1,6 +1,7 @@
 /** One evaluation as text: a row for each size and one for all, in per cent with intervals, and what failed in columns of its own. */
 import type { PairedOutcome } from "./inference.js";
 import { latexTable, latexText } from "./latex.js";
+import { PUBLISHED_SOURCE, type PublishedRow } from "./published.js";
 import type { IntervalRate, SetCell, SetComparison, SetReport } from "./set-report.js";
 import { csvLines, markdownTable, type TextTable, terminalTable } from "./text-table.js";
 
@@ -70,8 +71,8 @@ export function setNotes(report: SetReport): string {
   return `Codes: ${codes.join(", ")}${failed}`;
 }
 
-/** Every figure of every size of several evaluations, one row each, with a head. */
-export function setReportRows(reports: readonly SetReport[]): (string | number | null)[][] {
+/** Every figure of every size of several evaluations, one row each, with a head; published rows below, marked as such in place of the set. */
+export function setReportRows(reports: readonly SetReport[], published: readonly PublishedRow[] = []): (string | number | null)[][] {
   const objectives = Object.keys(reports[0]?.total.objectives ?? {});
   const ks = [...new Set(reports.flatMap((r) => Object.keys(r.total.pass_at)))];
   const rate = (r: IntervalRate | null | undefined) => (r === null || r === undefined ? [null, null, null] : [r.rate, ...r.interval]);
@@ -103,8 +104,23 @@ export function setReportRows(reports: readonly SetReport[]): (string | number |
       ...[c.latency?.mean ?? null, c.latency?.median ?? null, c.latency?.p95 ?? null, c.price],
     ]),
   );
-  return [head, ...rows];
+  const sizes = Object.keys(reports[0]?.by_size ?? {});
+  const theirs = published.flatMap((row) =>
+    [...sizes, "all"].flatMap((size) => {
+      const cell = size === "all" ? row.all : row.sizes[size];
+      if (cell === undefined) return [];
+      const known: Record<string, string | number> = {
+        ...{ policy: row.model, set: `published: ${PUBLISHED_SOURCE}`, objective: reports[0]!.objective, size },
+        ...{ valid: share(cell[0]), [`optimal_${reports[0]!.objective}`]: share(cell[1]) },
+      };
+      return [head.map((name) => known[name] ?? null)];
+    }),
+  );
+  return [head, ...rows, ...theirs];
 }
+
+/** Per cent with two digits as a share. */
+const share = (percent: number): number => Math.round(percent * 100) / 10_000;
 
 const namedCells = (report: SetReport): [string, SetCell][] => [...Object.entries(report.by_size), ["all", report.total]];
 

@@ -9,6 +9,7 @@ import {
   compareSetReports,
   comparisonLine,
   PUBLISHED,
+  PUBLISHED_SOURCE,
   type PublishedRow,
   paperTable,
   renderPaperTable,
@@ -58,7 +59,7 @@ const OPTIONS = {
   "price-out": { type: "number", hint: "USD", least: 0, description: "Price of a million completion tokens" },
   format: { type: "choice", of: ["table", "markdown", "latex", "csv", "json"], default: "table", description: "Format of the result" },
   layout: { type: "choice", of: ["sizes", "paper"], description: "A row for each size, or the paper's: a row for each policy" },
-  published: { type: "flag", description: "The paper's published rows below ours (other instances); the paper's layout" },
+  published: { type: "flag", description: "The paper's published rows below ours (other instances); the paper's layout unless given" },
   json: { type: "flag", description: "The same as --format json" },
   "dry-run": { type: "flag", description: "Count, tokens, price and the first prompt; asks nobody. --compare DIR: lengths from there" },
   quiet: { type: "flag", description: "No progress on stderr" },
@@ -189,20 +190,20 @@ function show(
   else if (paper) {
     print(renderPaperTable(paperTable(listed, published), format));
     if (format === "table" || format === "markdown") print(`\n${listed.map((r) => `${r.policy}: ${setNotes(r)}`).join("\n")}`);
-  } else if (format === "csv") print(csvLines(setReportRows(reports)));
-  else print(reports.map((report) => renderSetReport(report, format)).join("\n\n"));
+  } else if (format === "csv") print(csvLines(setReportRows(reports, published)));
+  else {
+    print(reports.map((report) => renderSetReport(report, format)).join("\n\n"));
+    if (published.length > 0) print(`\n${renderPaperTable(paperTable(reports, published), format)}`);
+  }
   if (format === "json" || format === "csv") return;
   for (const comparison of comparisons) print(`${format === "latex" ? "% " : "\n"}${comparisonLine(values.compare!, comparison)}`);
 }
 
 /** One report as it stands; several as a list. */
 function document(reports: SetReport[], comparisons: SetComparison[], published: readonly PublishedRow[] | undefined): unknown {
-  if (reports.length > 1) return { reports, comparisons, published: published ?? [] };
-  return {
-    ...reports[0],
-    ...(comparisons[0] === undefined ? {} : { comparison: comparisons[0] }),
-    ...(published === undefined ? {} : { published }),
-  };
+  const theirs = published === undefined ? {} : { published, published_source: PUBLISHED_SOURCE };
+  if (reports.length > 1) return { reports, comparisons, published: [], ...theirs };
+  return { ...reports[0], ...(comparisons[0] === undefined ? {} : { comparison: comparisons[0] }), ...theirs };
 }
 
 /** The published rows for the set's number of agents. @throws {InputError} when there are none. */
