@@ -80,6 +80,31 @@ test("pairs with an outside failure on either side are left out, and shares have
   expect(pairOutcomes([0.5, 0], [1, 1], seed)).toMatchObject({ n: 2, difference: 0.75, reference: 0.25, mcnemar: null });
 });
 
+test("a paired comparison has the difference, error, interval and p of scipy and statsmodels", () => {
+  const a = Array.from({ length: 60 }, (_, i) => ((i * 7) % 11 < 5 ? 1 : 0));
+  const b = Array.from({ length: 60 }, (_, i) => ((i * 5) % 13 < 8 ? 1 : 0));
+  const paired = pairOutcomes(a, b, seed);
+  // scipy.stats.sem(b - a); mcnemar(..., exact=True).pvalue; scipy.stats.bootstrap((b - a,), np.mean, method="percentile", n_resamples=400000)
+  expect(paired).toMatchObject({ n: 60, mcnemar: { only_reference: 11, only_other: 21 } });
+  expect(paired.difference).toBeCloseTo(1 / 6, 12);
+  expect(paired.stderr).toBeCloseTo(0.09256747933132445, 12);
+  expect(paired.mcnemar!.p).toBeCloseTo(0.11018416518345475, 12);
+  expect(paired.interval[0]).toBeCloseTo(-1 / 60, 1);
+  expect(paired.interval[1]).toBeCloseTo(0.35, 1);
+  const [fine] = bootstrapMeans([Float64Array.from(b, (y, i) => y - a[i]!)], seed, 40_000);
+  // The means are multiples of 1/60: a quantile may fall to the next one.
+  expect(Math.abs(fine![0] - -1 / 60)).toBeLessThanOrEqual(1 / 60 + 1e-9);
+  expect(Math.abs(fine![1] - 0.35)).toBeLessThanOrEqual(1 / 60 + 1e-9);
+});
+
+test("the bootstrap of boards with several samples is scipy's over the boards' means", () => {
+  const means = Float64Array.from({ length: 40 }, (_, i) => ((i * 3) % 5) / 4);
+  // scipy.stats.bootstrap((means,), np.mean, method="percentile", n_resamples=400000): 0.39375 to 0.6125
+  const [[low, high]] = bootstrapMeans([means], seed, 40_000) as [[number, number]];
+  expect(Math.abs(low - 0.39375)).toBeLessThan(0.007);
+  expect(Math.abs(high - 0.6125)).toBeLessThan(0.007);
+});
+
 test("the paired bootstrap interval of a difference holds it and turns around with the sides", () => {
   const outcome = fc.constantFrom(0, 0.5, 1);
   fc.assert(
