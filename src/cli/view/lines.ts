@@ -21,6 +21,10 @@ export function lineOf(event: RunEvent, state: RunState): string | undefined {
     }
     case "proposal":
       return `stage ${event.stage}: proposal of ${event.engineer} ${event.outcome}${event.reasons.length > 0 ? ` (${event.reasons.join("; ")})` : ""}`;
+    case "serving":
+      return event.state === "ready"
+        ? `stage ${event.stage}: server of ${event.checkpoint === event.stage + 1 ? "its checkpoint" : "the base"} is ready after ${duration(event.seconds ?? 0)}`
+        : undefined;
     case "human-waiting":
       return `stage ${event.stage}: ${waitingText(event.path, event.refusal)}`;
     case "human-answered":

@@ -14,6 +14,9 @@ export function renderLive(state: RunState, now: number, width = 100): string {
     trainingLine(state),
     ...validationLines(state),
     proposalLine(state),
+    ...(state.starting === undefined || state.ended !== undefined
+      ? []
+      : [`> the server of ${state.starting === 0 ? "the base" : `stage ${state.starting - 1}`} is starting`]),
     ...(state.waiting === undefined ? [] : [`> ${waitingText(state.waiting.path, state.waiting.refusal)}`]),
     ...state.warnings.slice(-2).map((warning) => `! ${warning}`),
   ];

@@ -20,6 +20,8 @@ export interface RunState {
   /** Validation of checkpoints: 0 is the base. */
   validations: Map<number, { total: CellReport; byStratum: Record<string, CellReport> }>;
   proposal: { stage: number; engineer: string; outcome: string; reasons: string[] } | undefined;
+  /** The checkpoint (0: the base) whose model server is starting. */
+  starting: number | undefined;
   /** The file that a person is asked to edit and approve. */
   waiting: { path: string; refusal: string | undefined } | undefined;
   warnings: string[];
@@ -44,6 +46,7 @@ export function newRunState(): RunState {
     step: undefined,
     validations: new Map(),
     proposal: undefined,
+    starting: undefined,
     waiting: undefined,
     warnings: [],
     ended: undefined,
@@ -67,6 +70,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.startedAt = time;
       state.ended = undefined;
       state.waiting = undefined;
+      state.starting = undefined;
       return;
     case "phase-started":
       state.stage = event.stage;
@@ -90,6 +94,9 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       return;
     case "proposal":
       state.proposal = { stage: event.stage, engineer: event.engineer, outcome: event.outcome, reasons: event.reasons };
+      return;
+    case "serving":
+      state.starting = event.state === "starting" ? event.checkpoint : undefined;
       return;
     case "human-waiting":
       state.waiting = { path: event.path, refusal: event.refusal };
