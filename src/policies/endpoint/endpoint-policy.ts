@@ -3,6 +3,7 @@
  * failure with its boundary after the retries that are allowed. No more requests are under way than the concurrency; a 429 holds all of
  * them back. Requests that differ in their sample alone go out as one with `n`, where the endpoint takes it.
  */
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleepFor } from "node:timers/promises";
 import type { JSONValue } from "ai";
 import {
@@ -102,6 +103,8 @@ export class EndpointPolicy implements Policy {
   async complete(requests: readonly CompletionRequest[], options: CompleteOptions = {}): Promise<Result[]> {
     const results = new Array<Result>(requests.length);
     const groups = this.grouped(requests);
+    // Every attempt that is under way listens: no leak, however many there are.
+    if (options.signal !== undefined) setMaxListeners(0, options.signal);
     let next = 0;
     let done = 0;
     const settle = (index: number, result: Result, detail: CallDetail): void => {
@@ -313,6 +316,7 @@ export class EndpointPolicy implements Policy {
 /** The optional field that a refusal names as not supported by the model: every other request would be refused alike. */
 function refusedField({ status, body = "" }: { status?: number; body?: string }): "temperature" | "top_p" | "seed" | undefined {
   if (status !== 400 && status !== 422) return undefined;
+  if (/temperature.*top_p.*cannot both be specified/.test(body)) return "top_p";
   if (!/unsupported|not support|unknown|unrecognized|unexpected|deprecated|not permitted|cannot find field/i.test(body)) return undefined;
   return (["temperature", "top_p", "seed"] as const).find((field) => new RegExp(`\\b${field}\\b`).test(body));
 }

@@ -43,7 +43,7 @@ export class ModelServer {
     port: number,
   ) {
     const { options, model, log } = start;
-    const command = serverCommand(options, { model, port }, dirname(log));
+    const command = serverCommand(options, { model, port }, process.cwd());
     mkdirSync(dirname(log), { recursive: true });
     appendFileSync(log, `$ ${[command.command, ...command.args].join(" ")}\n`);
     const onLine = (line: string) => appendFileSync(log, `${line}\n`);
