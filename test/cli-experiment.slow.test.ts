@@ -60,7 +60,9 @@ test("an arm replays the curriculum of another cell under every seed, and is kep
   expect(config("replay-seed1")).toEqual(config("random-seed1"));
   expect(config("replay-seed2")).toEqual(config("random-seed1"));
   expect(config("random-seed2")).not.toEqual(config("random-seed1"));
-  // The same config under the same seed makes the same boards.
+  // The same config under the same seed makes the same boards: the stages of that cell are the other's.
+  const taken = (cell: string) => readFileSync(at(`replay/${cell}/events.jsonl`), "utf8").match(/"type":"stage-reused"/g) ?? [];
+  expect([taken("replay-seed1").length, taken("random-seed1").length]).toEqual([2, 0]);
   const boards = (cell: string) => folderBytes(at(`replay/${cell}/stages/01`))["train.parquet"];
   expect(boards("replay-seed1")).toBe(boards("random-seed1"));
   expect(boards("replay-seed2")).not.toBe(boards("random-seed1"));
@@ -128,7 +130,7 @@ test("an experiment that is killed outright leaves no run behind that goes on, a
 
   const resumed = await runCli([...out("killed"), "--resume"]);
   expect(resumed.code, resumed.stderr).toBe(0);
-  const whole = await runCli(out("whole"));
+  const whole = await runCli([...out("whole"), "--train-all"]);
   expect(JSON.parse(resumed.stdout).arms).toEqual(JSON.parse(whole.stdout).arms);
   expect(readFileSync(at("killed/report.md"), "utf8")).toBe(readFileSync(at("whole/report.md"), "utf8"));
   for (const cell of ["random-seed1", "rule-seed2"]) expect(folderBytes(at(`killed/${cell}`))).toEqual(folderBytes(at(`whole/${cell}`)));

@@ -23,16 +23,20 @@ export interface CellRun {
   workers: number;
   /** Experiment folders to take the same finished run from. */
   reuse?: readonly string[];
+  /** Experiment folders to take stages of the same bytes from. */
+  reuseStages?: readonly string[];
 }
 
 export async function runCell(cell: CellRun, signal: AbortSignal, note: (text: string) => void = () => {}): Promise<void> {
   const { dir, recipe, overrides, seed, workers } = cell;
   const key = await wantedKey(cell);
+  const stages = (cell.reuseStages ?? []).flatMap((source) => ["--reuse-stages", source]);
+  const common = ["--workers", String(workers), ...stages, "--json"];
   if (existsSync(join(dir, RUN_FILE))) {
     const folder = await RunFolder.open(dir);
     if ((await keyOf(folder)) !== key) throw otherRun(cell);
     if (isFinished(await readHistory(folder))) return;
-    return runChild(["run", "--resume", dir, "--workers", String(workers), "--json"], signal);
+    return runChild(["run", "--resume", dir, ...common], signal);
   }
   for (const source of cell.reuse ?? []) {
     const found = await finishedRun(source, key);
@@ -42,7 +46,7 @@ export async function runCell(cell: CellRun, signal: AbortSignal, note: (text: s
     return;
   }
   const sets = overrides.flatMap((override) => ["--set", override]);
-  await runChild(["run", recipe, "--out", dir, "--seed", String(seed), "--workers", String(workers), ...sets, "--json"], signal);
+  await runChild(["run", recipe, "--out", dir, "--seed", String(seed), ...sets, ...common], signal);
 }
 
 async function wantedKey({ recipe, overrides, seed }: CellRun): Promise<string> {

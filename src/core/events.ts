@@ -43,6 +43,8 @@ export const eventSchema = z.discriminatedUnion("type", [
     total: cellReportSchema,
     by_stratum: z.record(z.string(), cellReportSchema),
   }),
+  /** Instances, training and validation of the stage were copied from a run that had made the same ones. */
+  z.object({ type: z.literal("stage-reused"), ...at, stage: z.int(), from: z.string() }),
   z.object({
     type: z.literal("proposal"),
     ...at,

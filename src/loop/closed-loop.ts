@@ -7,6 +7,7 @@
  * all there is to resuming. Random streams are named by stage and purpose, so a resumed run writes the bytes of an uninterrupted one.
  */
 import type { InstanceBase } from "../core/index.js";
+import { takeStage } from "./stage-reuse.js";
 import {
   diagnose,
   evaluateBase,
@@ -26,6 +27,7 @@ export async function closedLoop<I extends InstanceBase>(bench: Workbench<I>): P
 
   for (let stage = 0; stage < bench.recipe.stages; stage++) {
     const config = await settleConfig(bench, stage, reports);
+    await takeStage(bench, stage);
     const { instances, manifest } = await generateStage(bench, stage, config, [validation, heldOut]);
     const training = await trainStage(bench, stage, config, instances);
     const report = await evaluateStage(bench, stage, validation);

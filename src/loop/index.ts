@@ -7,5 +7,6 @@ export * from "./evaluation-sets.js";
 export * from "./human-desk.js";
 export * from "./pretrain.js";
 export * from "./run.js";
+export * from "./stage-reuse.js";
 export * from "./workbench.js";
 export * from "./workers.js";

@@ -17,6 +17,8 @@ export interface RunOptions {
   workers?: number;
   /** Opens the policy of the engineer `llm`. */
   openPolicy?: PolicyOpener;
+  /** Folders of runs whose finished stages are copied where this run would make the same bytes. */
+  reuse?: readonly string[];
 }
 
 export interface StartOptions extends RunOptions {
@@ -58,7 +60,8 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
   });
   if (options.onEvent !== undefined) events.subscribe(options.onEvent);
   try {
-    const bench = await openWorkbench({ folder, events, signal: options.signal, workers: options.workers, openPolicy: options.openPolicy });
+    const { signal, workers, openPolicy, reuse } = options;
+    const bench = await openWorkbench({ folder, events, signal, workers, openPolicy, reuse });
     try {
       const { recipe } = bench;
       events.emit({

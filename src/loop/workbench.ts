@@ -3,6 +3,7 @@
  * recipe, the config or the base checkpoint is refused here, before any work starts.
  */
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import {
   ConfigError,
   CorruptFileError,
@@ -46,6 +47,8 @@ export interface Workbench<I extends InstanceBase = InstanceBase> {
   signal: AbortSignal | undefined;
   /** For the engineer `llm`. */
   openPolicy: PolicyOpener | undefined;
+  /** Folders of runs that a stage may be taken from instead of being made. */
+  reuse: readonly string[];
   /** Stops the server and the engine, where there are any. */
   close(): Promise<void>;
 }
@@ -123,10 +126,11 @@ export interface OpenOptions {
   /** Instead of the recipe's: another machine may resume a run. */
   workers?: number | undefined;
   openPolicy?: PolicyOpener | undefined;
+  reuse?: readonly string[] | undefined;
 }
 
 /** @throws {InputError} for whatever is wrong with recipe, config or base checkpoint. The caller closes the workbench. */
-export async function openWorkbench({ folder, events, signal, workers: asked, openPolicy }: OpenOptions): Promise<Workbench> {
+export async function openWorkbench({ folder, events, signal, workers: asked, openPolicy, reuse = [] }: OpenOptions): Promise<Workbench> {
   const { recipe, seed } = folder.record;
   const { family, template, variant } = checkRecipe(recipe);
   const objective = family.objective(template);
@@ -167,6 +171,7 @@ export async function openWorkbench({ folder, events, signal, workers: asked, op
     events,
     signal,
     openPolicy,
+    reuse: reuse.map((dir) => resolve(dir)),
     async close() {
       await checkpoints.close();
       await embedded?.engine.close();

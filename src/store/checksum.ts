@@ -28,10 +28,7 @@ async function checksumOfFile(path: string): Promise<Checksum> {
 
 /** The hash of a listing, one `<sha256>  <path>` a line, sorted by path with "/" between its parts: as `sha256sum` prints it. */
 async function checksumOfFolder(folder: string): Promise<Checksum> {
-  const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile() && !isTemporary(entry.name))
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
-    .sort((a, b) => (a < b ? -1 : 1));
+  const names = await filesBelow(folder);
   const hash = createHash("sha256");
   let bytes = 0;
   for (const name of names) {
@@ -40,4 +37,12 @@ async function checksumOfFolder(folder: string): Promise<Checksum> {
     bytes += file.bytes;
   }
   return { sha256: hash.digest("hex"), bytes, files: names.length };
+}
+
+/** Paths of the finished files below a folder, relative to it, with "/" between their parts, sorted. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && !isTemporary(entry.name))
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .sort((a, b) => (a < b ? -1 : 1));
 }

@@ -5,8 +5,8 @@
  *
  *     run.json  events.jsonl  metrics.jsonl  manifest.json  <files of the run>  stages/00/{manifest.json, <files of the stage>}
  */
-import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { copyFile, mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import {
@@ -23,6 +23,7 @@ import {
   recipeSchema,
   SCHEMA_VERSION,
 } from "../core/index.js";
+import { filesBelow } from "./checksum.js";
 import { isTemporary, produceFileAtomic, removeLeftovers, writeFileAtomic } from "./files.js";
 import { filterJsonLines, JsonLinesWriter, readJsonLines } from "./json-lines.js";
 import { LOCK_FILE, RunLock } from "./lock.js";
@@ -186,6 +187,33 @@ export class RunFolder {
   async verified(scope: Scope, name: string): Promise<string> {
     await (await this.manifest(scope)).verify(name);
     return this.path(scope, name);
+  }
+
+  /** SHA-256 of a finished file or folder, as the manifest has it; undefined for one that is not there. Does not read its bytes. */
+  async checksum(scope: Scope, name: string): Promise<string | undefined> {
+    const manifest = await this.manifest(scope);
+    return manifest.has(name) ? manifest.checksum(name)?.sha256 : undefined;
+  }
+
+  /** A finished file or folder of another run, to the same place in this one. @throws {CorruptFileError} its bytes are not those that were finished. */
+  async copyFrom(other: RunFolder, scope: Scope, name: string): Promise<void> {
+    this.requireWriter();
+    const [from, to] = [other.path(scope, name), this.path(scope, name)];
+    const expected = await other.checksum(scope, name);
+    await rm(to, { recursive: true, force: true });
+    const files = expected === undefined ? [] : (await stat(from)).isDirectory() ? await filesBelow(from) : [""];
+    for (const file of files) {
+      await produceFileAtomic(join(to, file), (temporary) => copyFile(join(from, file), temporary, constants.COPYFILE_FICLONE));
+    }
+    if (files.length > 0) await this.register(scope, name);
+    if (expected !== undefined && (await this.checksum(scope, name)) === expected) return;
+    await this.remove(scope, [name]);
+    throw new CorruptFileError({
+      message: `${from}: ${expected === undefined ? "not recorded as finished" : "its content has changed since it was written"}`,
+      value: from,
+      expected: expected === undefined ? "a file that its manifest names" : `SHA-256 ${expected.slice(0, 12)}…`,
+      remedy: "restore the file from a copy, or remove that run",
+    });
   }
 
   /** Takes finished files away again, e.g. a stage that is to be done anew. */

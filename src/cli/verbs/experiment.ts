@@ -36,6 +36,7 @@ export default defineVerb({
     out: { type: "text", hint: "DIR", description: "Folder of the experiment; runs/<name of the matrix> unless given" },
     resume: { type: "flag", description: "Go on in a folder that exists: finished runs are kept, interrupted ones taken up" },
     reuse: { type: "list", hint: "DIR", description: "Take a finished run from this experiment where it is the same run" },
+    "train-all": { type: "flag", description: "Make every stage in every run, also where another run has made the same one" },
     parallel: { type: "integer", hint: "N", default: 1, least: 1, description: "Runs at a time" },
     json: { type: "flag", description: "The summary as one JSON document on stdout" },
   },
@@ -66,7 +67,15 @@ export default defineVerb({
       onCell: (cell, state, done, total) => note(`${cell.arm}, seed ${cell.seed}: ${state} (${done}/${total})`),
       runCell: (cell) =>
         runCell(
-          { dir: join(out, cell.folder), recipe, overrides: overridesOf(cell, out), seed: cell.seed, workers, reuse: values.reuse },
+          {
+            dir: join(out, cell.folder),
+            recipe,
+            overrides: overridesOf(cell, out),
+            seed: cell.seed,
+            workers,
+            reuse: values.reuse,
+            reuseStages: values["train-all"] ? [] : [out, ...values.reuse],
+          },
           signal,
           note,
         ),

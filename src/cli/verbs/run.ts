@@ -28,6 +28,11 @@ export default defineVerb({
     },
     set: { type: "list", hint: "PATH=VALUE", description: "Change a value of the recipe, e.g. trainer.grpo.steps=10" },
     resume: { type: "text", hint: "DIR", description: "Go on with the run in this folder" },
+    "reuse-stages": {
+      type: "list",
+      hint: "DIR",
+      description: "Copy a stage that a run in this folder has finished, where this one would make the same bytes",
+    },
     workers: { type: "integer", hint: "N", least: 0, description: "Engine workers; 0: one per core. Results do not depend on it" },
     "dry-run": { type: "flag", description: "For the trainer verl: show its command, files, steps and known traps, and start nothing" },
     json: { type: "flag", description: "The report as one JSON document on stdout" },
@@ -67,7 +72,7 @@ export default defineVerb({
     const dashboard = values.ui ? await serveBeside(out, note) : undefined;
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
     const opener = engineer?.opener === undefined ? {} : { openPolicy: engineer.opener };
-    const common = { signal, onEvent: view.onEvent, ...opener, ...(workers === undefined ? {} : { workers }) };
+    const common = { signal, onEvent: view.onEvent, reuse: values["reuse-stages"], ...opener, ...(workers === undefined ? {} : { workers }) };
     let folder: RunFolder;
     try {
       folder =

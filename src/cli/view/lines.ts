@@ -19,6 +19,8 @@ export function lineOf(event: RunEvent, state: RunState): string | undefined {
       const name = event.checkpoint === 0 ? "base" : `stage ${event.checkpoint - 1}`;
       return `${name}: valid ${percent(event.total.valid.rate)}, optimal ${percent(event.total.optimal.rate)} on ${event.total.n} boards${change}`;
     }
+    case "stage-reused":
+      return `stage ${event.stage}: taken from ${event.from}, which had made the same one`;
     case "proposal":
       return `stage ${event.stage}: proposal of ${event.engineer} ${event.outcome}${event.reasons.length > 0 ? ` (${event.reasons.join("; ")})` : ""}`;
     case "serving":
