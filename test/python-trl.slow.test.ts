@@ -1,20 +1,25 @@
 /**
- * The closed loop with TRL's GRPOTrainer as its engine, on the CPU, for real: three stages from the shipped base. And the Python package's
- * own tests, against the running service too. Needs a Python with `./python[trl,test]` (docs/scale-out.md); skipped without one.
+ * The closed loop with TRL's GRPOTrainer as its engine, on the CPU, for real: three stages from the shipped base. A stage in two processes. And
+ * the Python package's own tests, against the running service too. Needs a Python with `./python[trl,test]` (docs/scale-out.md); skipped without one.
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
 import { loadRecipe } from "../src/cli/recipes.js";
-import { proposalSchema, type RunEvent } from "../src/core/index.js";
+import { proposalSchema, type RunEvent, trlTrainerSchema } from "../src/core/index.js";
+import type { Instance } from "../src/environments/mapf-frozenlake/index.js";
 import { runLoop } from "../src/loop/index.js";
 import { readCheckpoint } from "../src/nn/index.js";
 import { serveReward } from "../src/server/reward/index.js";
 import { RunFolder } from "../src/store/index.js";
+import { trained } from "../src/trainers/conformance.js";
+import { EngineTrainer, processRunner, TrlAdapter } from "../src/trainers/index.js";
+import { BASE, lakeStage, openReward } from "../src/trainers/testing/lake-stage.js";
 import { because, findPython } from "./pythons.js";
+import { freePorts } from "./ray-head.js";
 
 const found = findPython(["trl", "accelerate", "datasets", "pytest", "envwright"]);
 const { python } = found;
@@ -53,6 +58,37 @@ describe.skipIf(python === undefined)(`TRL${because(found)}`, () => {
     console.log(
       `TRL: mean reward of the stages ${rewards.map((r) => r.toFixed(3)).join(", ")}; valid ${rates.map((r) => r.toFixed(3)).join(" → ")}`,
     );
+  });
+
+  test("trains a stage in two processes under accelerate launch: every completion of both is judged once, the metrics are told once", async () => {
+    const [port] = await freePorts(1);
+    const launched = join(work, "two-processes.yaml");
+    // As for GPUs, whose place `use_cpu` gives to processes that meet by gloo.
+    writeFileSync(
+      launched,
+      `{ compute_environment: LOCAL_MACHINE, distributed_type: MULTI_GPU, use_cpu: true, num_machines: 1, machine_rank: 0, num_processes: 2, main_process_port: ${port}, mixed_precision: "no" }\n`,
+    );
+    const options = trlTrainerSchema.parse({
+      kind: "trl",
+      python: python!,
+      device: "cpu",
+      launch: [python!, "-m", "accelerate.commands.launch", "--config_file", launched],
+      processes: 2,
+      retries: 0,
+      environment: { OMP_NUM_THREADS: "1" },
+      grpo: { steps: 2, prompts: 6, group: 4, updates: 2, max_tokens: 24, optimiser: { lr: 5e-4, warmup: 0 } },
+    });
+    const trainer = new EngineTrainer(new TrlAdapter<Instance>(options, "compact"), openReward, processRunner("trl"));
+    const to = join(work, "two-processes");
+    const { steps, rollouts } = await trained({ trainer, request: await lakeStage(24) }, { to });
+    expect(steps.map((s) => s.step)).toEqual([0, 1]);
+    expect(rollouts).toHaveLength(2 * 6 * 4);
+    // A group's completions are of one board, whichever process sampled them.
+    const first = rollouts.slice(0, 6 * 4);
+    const boards = [...new Set(first.map((r) => r.instance))];
+    expect(boards.map((board) => first.filter((r) => r.instance === board).length)).toEqual(Array(6).fill(4));
+    expect(steps[0]!.reward).toBeCloseTo(first.reduce((sum, r) => sum + r.reward!.total, 0) / first.length, 4);
+    expect((await readCheckpoint(to)).parameters).not.toEqual((await readCheckpoint(BASE)).parameters);
   });
 
   test("the package's own tests pass, against the running service too", async () => {

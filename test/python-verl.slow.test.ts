@@ -8,30 +8,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
-import { rewardOptionsSchema, Seed, verlTrainerSchema } from "../src/core/index.js";
+import { verlTrainerSchema } from "../src/core/index.js";
 import { mapfFrozenLake as family, type Instance } from "../src/environments/mapf-frozenlake/index.js";
-import { rewardOpener } from "../src/loop/open-trainer.js";
-import { FamilyScorer } from "../src/rewards/index.js";
 import { VerlAdapter } from "../src/trainers/index.js";
+import { BASE, lakeStage, openReward } from "../src/trainers/testing/lake-stage.js";
 import { because, findPython } from "./pythons.js";
 
-const BASE = join(import.meta.dirname, "../assets/base-tiny");
 const found = findPython(["verl", "hydra", "ray", "tensordict", "envwright"]);
 const work = mkdtempSync(join(tmpdir(), "envwright-verl-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 describe.skipIf(found.python === undefined)(`verl 0.9.1${because(found)}`, () => {
   test("its Hydra config takes our command, its data set class reads our rows, its reward loader calls our service", async () => {
-    const config = family.configSchema.parse({
-      agents: [2],
-      objective: "makespan",
-      sizes: { "4": { data_ratio: 1, hole_ratio: 0.2, wait_ratio: 0.3 } },
-    });
-    const { instances } = await family.generate(config, { count: 16, seed: Seed.root("verl") });
-    const reward = rewardOptionsSchema.parse({});
-    const open = rewardOpener({ family: family.name, rendering: "compact", reward }, "makespan");
     const judged: string[] = [];
-    const service = await open({
+    const service = await openReward({
       host: "127.0.0.1",
       emaValid: 0.5,
       stepSize: 64,
@@ -44,21 +34,9 @@ describe.skipIf(found.python === undefined)(`verl 0.9.1${because(found)}`, () =>
         micro_batch: 2,
         max_prompt_tokens: 256,
       });
-      const adapter = new VerlAdapter<Instance>(options, family.name);
-      const job = await adapter.prepare(
-        {
-          stage: 0,
-          seed: Seed.root("stage"),
-          instances,
-          prompt: (instance) => family.prompt(instance, "compact"),
-          stratum: (instance) => family.stratum(instance),
-          scorer: new FamilyScorer(family, { objective: "makespan", rendering: "compact", reward, scale: "group" }),
-          from: BASE,
-          to: join(work, "checkpoint"),
-        },
-        work,
-        service,
-      );
+      const stage = { ...(await lakeStage(16)), to: join(work, "checkpoint") };
+      const { instances } = stage;
+      const job = await new VerlAdapter<Instance>(options, family.name).prepare(stage, work, service);
       const gold = family.demonstrate(instances[0]!, "makespan", "compact");
       const check = join(work, "check.json");
       writeFileSync(check, JSON.stringify({ overrides: job.command.args.slice(2), tokenizer: BASE, completions: [gold, "nothing"] }));

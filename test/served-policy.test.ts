@@ -1,8 +1,13 @@
-/** `envwright serve --openai` and `envwright eval` against each other: our own server, our own client, the shipped checkpoint between them. */
+/**
+ * `envwright serve --openai` and `envwright eval` against each other: our own server, our own client, the shipped checkpoint between them. And
+ * what the verb refuses and limits.
+ */
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { routeNotes } from "../src/cli/notes.js";
 import { runProgram } from "../src/cli/program.js";
 import { familyByName } from "../src/environments/index.js";
@@ -105,10 +110,25 @@ test("an evaluation through the server gives the figures of the checkpoint itsel
   expect(down.stderr).toMatch(/stopped after 0 of 12/);
 }, 60_000);
 
+test("the limits of OpenEnv sessions are those that the command line names", async () => {
+  const { url } = await serve("--openenv", "--max-sessions", "1", "--idle", "3", "--heartbeat", "1");
+  const ws = `${url.replace("http", "ws")}/ws`;
+  const first = new WebSocket(ws);
+  const [pings, told, ended] = [once(first, "ping"), once(first, "message"), once(first, "close")];
+  await once(first, "open");
+  const [refusal] = await once(new WebSocket(ws), "message");
+  expect(JSON.parse(String(refusal)).data).toMatchObject({ code: "CAPACITY_REACHED", max_sessions: 1 });
+  await pings;
+  expect(JSON.parse(String((await told)[0])).data).toMatchObject({ code: "SESSION_ERROR", message: "the session was idle for 3 s" });
+  expect((await ended)[0]).toBe(1001);
+});
+
 test("what cannot be served is refused before anything listens", async () => {
   const refusals: [string[], RegExp][] = [
     [[], /nothing to serve was named/],
     [["--openai"], /--policy is missing/],
+    [["--openenv", "--max-sessions", "0"], /max-sessions/],
+    [["--openenv", "--idle", "soon"], /idle/],
     [["--openai", "--policy", "embedded:nowhere"], /nowhere/],
     [["--openai", "--policy", BASE, "--token-env", "ENVWRIGHT_NOT_SET"], /ENVWRIGHT_NOT_SET is not set/],
   ];

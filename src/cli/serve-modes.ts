@@ -7,6 +7,8 @@ export interface ServeRequest {
   /** Its name in /v1/models, instead of its own. */
   modelName: string | undefined;
   family: string;
+  /** Of the OpenEnv sessions: how many at once, seconds of silence until one is ended, seconds between pings. */
+  sessions: { most: number; idle: number; heartbeat: number };
   /** Engine workers; 0: one per core. */
   workers: number;
   note(text: string): void;

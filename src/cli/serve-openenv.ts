@@ -7,7 +7,7 @@ import { openEnvPart } from "../server/openenv/index.js";
 import { versions } from "../store/index.js";
 import type { ServeRequest } from "./serve-modes.js";
 
-export async function openOpenEnv({ family }: ServeRequest): Promise<ServedPart> {
+export async function openOpenEnv({ family, sessions: { most, idle, heartbeat } }: ServeRequest): Promise<ServedPart> {
   const { name } = familyByName(family);
   if (name !== mapfFrozenLake.name) {
     throw new InputError({
@@ -17,5 +17,8 @@ export async function openOpenEnv({ family }: ServeRequest): Promise<ServedPart>
       remedy: "leave --family out",
     });
   }
-  return openEnvPart({ version: versions().envwright! });
+  return openEnvPart({
+    version: versions().envwright!,
+    limits: { sessions: most, idle: idle * 1000, heartbeat: heartbeat * 1000 },
+  });
 }

@@ -1,59 +1,29 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import {
-  BoundaryError,
-  grpoOptionsSchema,
-  InterruptedError,
-  rewardOptionsSchema,
-  Seed,
-  trlTrainerSchema,
-  verlTrainerSchema,
-} from "../core/index.js";
-import { mapfFrozenLake as family, type Instance } from "../environments/mapf-frozenlake/index.js";
-import { rewardOpener } from "../loop/open-trainer.js";
+import { BoundaryError, grpoOptionsSchema, InterruptedError, trlTrainerSchema, verlTrainerSchema } from "../core/index.js";
+import type { Instance } from "../environments/mapf-frozenlake/index.js";
 import { Engine, readCheckpoint } from "../nn/index.js";
-import { FamilyScorer } from "../rewards/index.js";
 import { inFolder, type TrainerUnderTest, trained, trainerConformance } from "./conformance.js";
 import { EmbeddedTrainer, EngineTrainer, processRunner, TrlAdapter, VerlAdapter } from "./index.js";
+import { BASE, lakeStage, newScorer, openReward } from "./testing/lake-stage.js";
 
-const BASE = join(import.meta.dirname, "../../assets/base-tiny");
 const FAKE = join(import.meta.dirname, "testing/fake-engine.mjs");
-const config = family.configSchema.parse({
-  agents: [2],
-  objective: "makespan",
-  sizes: { "3": { data_ratio: 1, hole_ratio: 0.1, wait_ratio: 0.3 } },
-});
 const grpo = { steps: 2, prompts: 4, group: 2, updates: 2, max_tokens: 24, replay_every: 0 };
-const reward = rewardOptionsSchema.parse({});
-const opener = rewardOpener({ family: family.name, rendering: "compact", reward }, "makespan");
-
-async function request(): Promise<TrainerUnderTest<Instance>["request"]> {
-  const { instances } = await family.generate(config, { count: 12, seed: Seed.root("trainers") });
-  return {
-    stage: 0,
-    seed: Seed.root("trainer-conformance"),
-    instances,
-    prompt: (instance) => family.prompt(instance, "compact"),
-    stratum: (instance) => family.stratum(instance),
-    scorer: new FamilyScorer(family, { objective: "makespan", rendering: "compact", reward, scale: "group" }),
-    from: BASE,
-  };
-}
 
 const trl = (environment: Record<string, string> = {}, retries = 0) =>
   new EngineTrainer(
     new TrlAdapter<Instance>(trlTrainerSchema.parse({ kind: "trl", python: FAKE, grpo, retries, environment }), "compact"),
-    opener,
+    openReward,
     processRunner("trl", 1000),
   );
 const verl = () =>
   new EngineTrainer(
     new VerlAdapter<Instance>(
       verlTrainerSchema.parse({ kind: "verl", python: FAKE, grpo, gpus_per_node: 1, micro_batch: 2, retries: 0 }),
-      family.name,
+      "mapf-frozenlake",
     ),
-    opener,
+    openReward,
     processRunner("verl", 1000),
   );
 
@@ -61,12 +31,12 @@ trainerConformance("embedded", async () => {
   const { config: model } = await readCheckpoint(BASE);
   const engine = await Engine.start({ config: model, workers: 1 });
   const trainer = new EmbeddedTrainer<Instance>(engine, { grpo: grpoOptionsSchema.parse(grpo), objective: "makespan" });
-  return { trainer, request: await request(), completions: 16, close: () => engine.close() } as unknown as TrainerUnderTest;
+  return { trainer, request: await lakeStage(), completions: 16, close: () => engine.close() } as unknown as TrainerUnderTest;
 });
 for (const open of [trl, verl]) {
   trainerConformance(`${open.name}, with an engine process`, async () => {
     const trainer = open();
-    return { trainer, request: await request(), completions: 16, close: () => trainer.close() } as unknown as TrainerUnderTest;
+    return { trainer, request: await lakeStage(), completions: 16, close: () => trainer.close() } as unknown as TrainerUnderTest;
   });
 }
 
@@ -74,7 +44,7 @@ describe("an engine process that fails", () => {
   test("is named in the error, with the end of its log, and leaves no checkpoint", () =>
     inFolder(async (dir) => {
       const to = join(dir, "checkpoint");
-      const failed = trained({ trainer: trl({ FAKE_FAULT: "crash" }), request: await request() }, { to });
+      const failed = trained({ trainer: trl({ FAKE_FAULT: "crash" }), request: await lakeStage() }, { to });
       const error = await failed.catch((e: unknown) => e);
       expect(error).toBeInstanceOf(BoundaryError);
       expect((error as BoundaryError).boundary).toBe("trl");
@@ -86,7 +56,7 @@ describe("an engine process that fails", () => {
   test("is begun again within the budget, and what the failed attempt told is void", () =>
     inFolder(async (dir) => {
       const trainer = trl({ FAKE_FAULT: "crash", FAKE_ONCE: join(dir, "failed-once") }, 1);
-      const { steps, rollouts, restarts } = await trained({ trainer, request: await request() }, { to: join(dir, "checkpoint") });
+      const { steps, rollouts, restarts } = await trained({ trainer, request: await lakeStage() }, { to: join(dir, "checkpoint") });
       expect(restarts).toHaveLength(1);
       expect(restarts[0]).toContain("attempt 1 of 2");
       expect(steps.map((s) => s.step)).toEqual([0, 1]);
@@ -95,14 +65,14 @@ describe("an engine process that fails", () => {
 
   test("that ends well without weights has failed all the same", () =>
     inFolder(async (dir) => {
-      const failed = trained({ trainer: trl({ FAKE_FAULT: "empty" }), request: await request() }, { to: join(dir, "checkpoint") });
+      const failed = trained({ trainer: trl({ FAKE_FAULT: "empty" }), request: await lakeStage() }, { to: join(dir, "checkpoint") });
       await expect(failed).rejects.toThrow(/left no config.json/);
     }));
 
   test("whose metrics hold a NaN, or a line that is no JSON, is not one that fails: the stage stands, the line is in the log", () =>
     inFolder(async (dir) => {
       const to = join(dir, "checkpoint");
-      const { steps, log } = await trained({ trainer: trl({ FAKE_FAULT: "nan" }), request: await request() }, { to });
+      const { steps, log } = await trained({ trainer: trl({ FAKE_FAULT: "nan" }), request: await lakeStage() }, { to });
       expect(steps.map((s) => s.step)).toEqual([0, 1]);
       expect(steps.every((s) => !("grad_norm" in s))).toBe(true);
       expect(log.filter((line) => line.includes("cannot be read"))).toHaveLength(2);
@@ -112,8 +82,8 @@ describe("an engine process that fails", () => {
   test("that cannot be started is named", () =>
     inFolder(async (dir) => {
       const options = trlTrainerSchema.parse({ kind: "trl", python: "no-such-python", grpo, retries: 0 });
-      const trainer = new EngineTrainer(new TrlAdapter<Instance>(options, "compact"), opener, processRunner("trl"));
-      await expect(trained({ trainer, request: await request() }, { to: join(dir, "c") })).rejects.toThrow(
+      const trainer = new EngineTrainer(new TrlAdapter<Instance>(options, "compact"), openReward, processRunner("trl"));
+      await expect(trained({ trainer, request: await lakeStage() }, { to: join(dir, "c") })).rejects.toThrow(
         /no-such-python cannot be started/,
       );
     }));
@@ -122,7 +92,7 @@ describe("an engine process that fails", () => {
     inFolder(async (dir) => {
       const controller = new AbortController();
       const stopped = trained(
-        { trainer: trl({ FAKE_FAULT: "child" }), request: await request() },
+        { trainer: trl({ FAKE_FAULT: "child" }), request: await lakeStage() },
         { to: join(dir, "checkpoint"), signal: controller.signal, onStep: () => controller.abort() },
       );
       // The child holds the pipes: were it left, the trainer would wait for it.
@@ -132,9 +102,9 @@ describe("an engine process that fails", () => {
 
 test("the moving average goes with the checkpoint from stage to stage, as the scorer would move it", () =>
   inFolder(async (dir) => {
-    const asked = await request();
+    const asked = await lakeStage();
     await trained({ trainer: trl(), request: asked }, { to: join(dir, "first") });
-    const expected = new FamilyScorer(family, { objective: "makespan", rendering: "compact", reward, scale: "group" });
+    const expected = newScorer();
     // "<next>" keeps both agents where they are and "nothing" is no plan: no answer is valid.
     expected.update(0);
     expected.update(0);
