@@ -92,14 +92,19 @@ export function sharesOf(usage: CompletionUsage, choices: readonly Choice[]): Co
   }));
 }
 
+/** As models write them without a reasoning parser in front; `thought` is what Google's compatible layer writes. */
+const OPENING = /<think>|<thought>|◁think▷/g;
+const CLOSING = /<\/think>|<\/thought>|◁\/think▷/g;
+
 /** Thinking ends at the last closing tag, whether or not it was opened; thinking that stays open has no answer behind it. */
 export function splitThinking(content: string): { text: string; reasoning: string; isOpen: boolean } {
-  const closed = content.lastIndexOf("</think>");
-  const opened = content.lastIndexOf("<think>");
-  const bare = (part: string) => part.replace(/^\s*<think>/, "").trim();
-  if (opened > closed) return { text: "", reasoning: bare(content), isOpen: true };
-  if (closed < 0) return { text: content, reasoning: "", isOpen: false };
-  return { text: content.slice(closed + 8).trimStart(), reasoning: bare(content.slice(0, closed)), isOpen: false };
+  const opened = [...content.matchAll(OPENING)].at(-1);
+  const closed = [...content.matchAll(CLOSING)].at(-1);
+  const bare = (part: string) => part.replace(/^\s*(?:<think>|<thought>|◁think▷)/, "").trim();
+  if (opened !== undefined && opened.index > (closed?.index ?? -1)) return { text: "", reasoning: bare(content), isOpen: true };
+  if (closed === undefined) return { text: content, reasoning: "", isOpen: false };
+  const text = content.slice(closed.index + closed[0].length).trimStart();
+  return { text, reasoning: bare(content.slice(0, closed.index)), isOpen: false };
 }
 
 function finishOf(reason: string | null | undefined, tokens: number, maxTokens: number): FinishReason {

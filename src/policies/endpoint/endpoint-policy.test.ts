@@ -121,6 +121,8 @@ describe("reasoning", () => {
     ["reasoning_content", { content: "a", reasoning_content: "because" }],
     ["think tags", { content: "<think>because</think>\n\na" }],
     ["think tags of which a template gave the first", { content: "because</think>a" }],
+    ["the tags of Google's layer", { content: "<thought>because</thought>a" }],
+    ["the tags of Kimi", { content: "◁think▷because◁/think▷a" }],
   ])("is told from the answer in %s", async (_, choice) => {
     const { policy } = await policyOver(() => chat([choice]));
     expect(await policy.complete(requests(1))).toMatchObject([{ text: "a", reasoning: "because", finishReason: "stop", tokens: 5 }]);
@@ -255,13 +257,27 @@ describe("a fault of the endpoint", () => {
     expect(waits).toEqual([]);
   });
 
-  it("such as a sampling field that the model does not take stops all that follows, and says how to leave the field out", async () => {
-    const message = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.";
-    const { policy } = await policyOver(() => refusal(400, message), { concurrency: 1 });
-    const results = texts(await policy.complete(requests(5)));
-    expect(results).toEqual(Array(5).fill(`endpoint: HTTP 400: ${message}; "omit: [temperature]" in a policy file leaves it out`));
-    expect(endpoint.seen).toHaveLength(1);
-  });
+  const google = (message: string) => [{ error: { code: 400, message, status: "INVALID_ARGUMENT" } }];
+  it.each([
+    [
+      "temperature",
+      {
+        error: { message: "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported." },
+      },
+    ],
+    ["temperature", { type: "error", error: { type: "invalid_request_error", message: "temperature is deprecated for this model." } }],
+    ["top_p", { error: { message: "`temperature` and `top_p` cannot both be specified for this model. Please use only one." } }],
+    ["seed", google('Invalid JSON payload received. Unknown name \\"seed\\": Cannot find field.')],
+  ])(
+    "such as a sampling field that the model does not take (%s) stops all that follows, and says how to leave the field out",
+    async (field, body) => {
+      const { policy } = await policyOver(() => json(400, body), { concurrency: 1 });
+      const { message } = (Array.isArray(body) ? body[0]! : body).error;
+      const results = texts(await policy.complete(requests(5)));
+      expect(results).toEqual(Array(5).fill(`endpoint: HTTP 400: ${message}; "omit: [${field}]" in a policy file leaves it out`));
+      expect(endpoint.seen).toHaveLength(1);
+    },
+  );
 
   it("such as a wrong key stops all that follows, so that nothing is asked in vain", async () => {
     const { policy, records } = await policyOver(() => refusal(401, "wrong key"), { concurrency: 1 });

@@ -178,7 +178,9 @@ async function boundedText(response: Response, most: number): Promise<string> {
 }
 
 function messageIn(body: string): string {
-  const value = parsed(body) as { error?: unknown; message?: unknown } | undefined;
+  const whole = parsed(body);
+  // Google's layer puts its error into a list.
+  const value = (Array.isArray(whole) ? whole[0] : whole) as { error?: unknown; message?: unknown } | null | undefined;
   const error = value?.error as { message?: unknown } | string | undefined;
   const message = typeof error === "string" ? error : (error?.message ?? value?.message);
   return typeof message === "string" ? message : body.trim() === "" ? "no reason given" : body;
