@@ -36,7 +36,17 @@ test("a stored stage can be asked again: by the run's own engineer with its own 
   expect(JSON.parse(own.stdout).proposals).toEqual([proposal]);
   const rule = await callCli(["propose", "--from", at("run/stages/00"), "--engineer", "rule"]);
   expect(rule.code).toBe(0);
-  expect(rule.stdout).toMatch(/current +proposed[\s\S]*3 +data_ratio +50\.0[\s\S]*accepted|repaired/);
+  expect(rule.stdout).toMatch(/current +proposed[\s\S]*3 +data_ratio +50\.0[\s\S]*\n(accepted|repaired) \(rule V6, asked once\)/);
+  const twice = await callCli(["propose", "--from", at("run/stages/00"), "--engineer", "rule", "--engineer", "hardest", "--samples", "2"]);
+  expect(twice.stdout).toMatch(/The same config: rule sample 0, rule sample 1\nThe same config: hardest sample 0, hardest sample 1/);
+  for (const [engineer, remedy] of [
+    ["human", /asked in a run/],
+    ["replay", /this run names none/],
+    ["llm", /--model openai:MODEL/],
+  ] as const) {
+    const refused = await callCli(["propose", "--from", at("run/stages/00"), "--engineer", engineer]);
+    expect([engineer, refused.code, refused.stderr]).toEqual([engineer, 2, expect.stringMatching(remedy)]);
+  }
   const context = await callCli(["propose", "--from", at("run/stages/00"), "--context"]);
   expect(context.stdout).toBe(readFileSync(at("run/stages/00/context.md"), "utf8"));
   expect((await callCli(["propose", "--from", at("run")])).code).toBe(2);

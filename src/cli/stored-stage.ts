@@ -69,6 +69,32 @@ export async function withPolicies<T>(
   }
 }
 
+/**
+ * The run's options for another engineer. What the run's own engineer reads (`from`) is not the other's to read.
+ * @throws {InputError} an engineer that cannot be asked about a stored stage.
+ */
+export function optionsFor(name: string, own: EngineerOptions, model: string | undefined): EngineerOptions {
+  const { from, ...rest } = own;
+  const options = {
+    ...rest,
+    ...(from === undefined || name !== own.name ? {} : { from }),
+    ...(model === undefined ? {} : { policy: model }),
+  };
+  const refused = (message: string, remedy: string) =>
+    new InputError({ message, value: name, expected: "an engineer that can answer from the stage's records, or a model to ask", remedy });
+  if (name === "human") throw refused("a person is asked in a run, not here", "write the config into a file: envwright branch --help");
+  if (name === "replay" && options.from === undefined) {
+    throw refused("replay repeats an earlier run, and this run names none", "look at that run's stages/NN/proposal.json");
+  }
+  if (name === "llm" && options.policy === undefined) {
+    throw refused(
+      'the engineer "llm" has no language model to ask',
+      "--model openai:MODEL@BASE_URL, or another policy as for `envwright eval`",
+    );
+  }
+  return { ...options, name };
+}
+
 export interface StageQuestion {
   folder: RunFolder;
   stage: number;

@@ -23,7 +23,7 @@ import {
   type Recipe,
   trainingSummarySchema,
 } from "../../core/index.js";
-import { ENGINEERS } from "../../engineers/index.js";
+import { ENGINEERS, type Variant } from "../../engineers/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { isFinished, readHistory, terminalTable } from "../../evaluation/index.js";
 import { type BranchRun, branchMarkdown, branchReport, branchTable, regretSentence, runMatrix } from "../../experiments/index.js";
@@ -32,7 +32,7 @@ import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
 import { runCell } from "../child-cell.js";
 import { defineVerb } from "../define-verb.js";
 import { readYaml } from "../recipes.js";
-import { askStage, openStage, variantOf } from "../stored-stage.js";
+import { askStage, openStage, optionsFor, variantOf } from "../stored-stage.js";
 
 /** Steps that a branch may take at most, in multiples of those asked for: short answers need more of them for the same tokens. */
 const MOST_STEPS = 10;
@@ -99,11 +99,10 @@ export default defineVerb({
       .flatMap((list) => list.split(","))
       .map((name) => name.trim())
       .filter(Boolean);
-    const model = values.model === undefined ? {} : { policy: values.model };
-    const options = { ...recipe.engineer, ...model };
-    const variant = values.variant ?? recipe.engineer.variant;
+    const optionsOf = (name: string) => optionsFor(name, recipe.engineer, values.model);
+    const variant = variantOf(values.variant ?? recipe.engineer.variant, recipe.engineer.variants);
     const stored = await storedBranches(out);
-    const { branches, taken } = stored ?? distinct(await proposedConfigs({ folder, stage, family, names, options, variant, signal }));
+    const { branches, taken } = stored ?? distinct(await proposedConfigs({ folder, stage, family, names, optionsOf, variant, signal }));
     const training = await folder.readRecord(stage, "training.json", trainingSummarySchema);
     const tokens = Math.max(1, Math.round((values.steps * training.completion_tokens) / Math.max(1, training.steps)));
     for (const { name, config } of branches) refuseInfeasible(family, name, config);
@@ -203,13 +202,14 @@ interface Asking {
   stage: number;
   family: AnyFamily;
   names: readonly string[];
-  options: EngineerOptions;
-  variant: string;
+  /** @throws {InputError} an engineer that cannot be asked here. */
+  optionsOf: (engineer: string) => EngineerOptions;
+  variant: Variant;
   signal: AbortSignal;
 }
 
 /** What the run took, where it took something, and every config that was named, normalised. */
-async function proposedConfigs({ folder, stage, family, names, options, variant, signal }: Asking): Promise<ProposedConfig[]> {
+async function proposedConfigs({ folder, stage, family, names, optionsOf, variant, signal }: Asking): Promise<ProposedConfig[]> {
   const context = await contextOfStage(folder, stage, family);
   const configs: ProposedConfig[] = [];
   const add = (name: string, config: unknown, what: string) =>
@@ -221,8 +221,8 @@ async function proposedConfigs({ folder, stage, family, names, options, variant,
     if (name === TAKEN) continue;
     if (name === KEEP) add(KEEP, context.config, "the stage's config");
     else if (ENGINEERS.includes(name) && name !== "human") {
-      const variants = [variantOf(variant, options.variants)];
-      const [proposal] = await askStage({ folder, stage, family, context, options: { ...options, name }, variants, samples: 1, signal });
+      const options = optionsOf(name);
+      const [proposal] = await askStage({ folder, stage, family, context, options, variants: [variant], samples: 1, signal });
       add(name, proposal!.config, `the proposal of ${name}`);
     } else if (existsSync(name)) add(basename(name, extname(name)), configIn(readYaml(name)), name);
     else {

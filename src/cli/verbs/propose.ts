@@ -1,11 +1,11 @@
 /** `envwright propose`: any stored stage asked again, by other engineers, variants or temperatures, without training and without writing. */
-import { type EngineerOptions, InputError, type KnobTable, nearest, type Proposal, proposalSchema } from "../../core/index.js";
+import { canonicalJson, InputError, type KnobTable, nearest, type Proposal, proposalSchema } from "../../core/index.js";
 import { compareProposals, ENGINEERS, isModelEngineer, type ProposalComparison } from "../../engineers/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { type TextTable, terminalTable } from "../../evaluation/index.js";
 import { contextOfStage, contextText } from "../../loop/index.js";
 import { defineVerb } from "../define-verb.js";
-import { askStage, openStage, variantOf } from "../stored-stage.js";
+import { askStage, openStage, optionsFor, variantOf } from "../stored-stage.js";
 
 export default defineVerb({
   name: "propose",
@@ -42,31 +42,26 @@ export default defineVerb({
       return print(contextText(context, variants[0]!, family, rendering, recipe.engineer).trimEnd());
     }
     const temperature = values.temperature ?? (values.samples > 1 && recipe.engineer.temperature === 0 ? 1 : recipe.engineer.temperature);
+    const asked = engineers.map((name) => optionsFor(name, { ...recipe.engineer, temperature }, values.model));
     const proposals: Proposal[] = [];
-    for (const name of engineers) {
-      const model = values.model === undefined ? {} : { policy: values.model };
-      const options: EngineerOptions = { ...recipe.engineer, ...model, name, temperature };
+    for (const options of asked) {
       // What computes reads no variant; asking it under each would only repeat the answer.
-      const under = isModelEngineer(name) ? variants : variants.slice(0, 1);
+      const under = isModelEngineer(options.name) ? variants : variants.slice(0, 1);
       proposals.push(...(await askStage({ folder, stage, family, context, options, variants: under, samples: values.samples, signal })));
     }
     const taken = (await folder.has(stage, "proposal.json")) ? await folder.readRecord(stage, "proposal.json", proposalSchema) : undefined;
     const comparison = compareProposals(proposals, { config: context.config, failures: context.failures, taken }, family);
     if (values.json) {
       printJson({ run: folder.dir, stage, engineers, variants: variants.map((v) => v.name), temperature, proposals, comparison });
-    } else print(sideBySide(family, context.config, proposals, comparison));
+    } else {
+      const sampled =
+        proposals.some((p) => isModelEngineer(p.engineer)) && temperature > 0 ? `; answers sampled at temperature ${temperature}` : "";
+      print(sideBySide({ family, current: context.config, proposals, comparison, note: sampled }));
+    }
   },
 });
 
 function refuseUnknown(name: string): void {
-  if (name === "human") {
-    throw new InputError({
-      message: "a person is asked in a run, not here",
-      value: name,
-      expected: ENGINEERS.filter((e) => e !== "human").join(", "),
-      remedy: "write the config into a file and compare it by training: envwright branch --help",
-    });
-  }
   if (ENGINEERS.includes(name)) return;
   const close = nearest(name, ENGINEERS);
   throw new InputError({
@@ -77,29 +72,44 @@ function refuseUnknown(name: string): void {
   });
 }
 
+interface SideBySide {
+  family: AnyFamily;
+  /** The config of the stage. */
+  current: unknown;
+  proposals: readonly Proposal[];
+  comparison: readonly ProposalComparison[];
+  /** Behind the title. */
+  note: string;
+}
+
 /** The config that failed and each proposal knob by knob, in per cent; how far each goes; what became of it. */
-function sideBySide(
-  family: AnyFamily,
-  current: unknown,
-  proposals: readonly Proposal[],
-  comparison: readonly ProposalComparison[],
-): string {
+function sideBySide({ family, current, proposals, comparison, note }: SideBySide): string {
   const names = columnNames(proposals);
   const tables: KnobTable[] = [current, ...proposals.map((p) => p.config)].map((config) => family.knobTable(config));
   const shown = (x: number | undefined) => (x === undefined ? "" : (100 * x).toFixed(1));
   const rows = family
     .strata(current)
     .flatMap((stratum) => family.knobs.map(({ name }) => [stratum, name, ...tables.map((table) => shown(table[stratum]?.[name]))]));
-  const knobs = terminalTable({ title: "Knobs in %", head: [family.stratumLabel, "knob", "current", ...names], rows, left: [0, 1] });
+  const knobs = terminalTable({ title: `Knobs in %${note}`, head: [family.stratumLabel, "knob", "current", ...names], rows, left: [0, 1] });
   const outcomes = proposals.map((p, i) => {
     const notes = [
       ...p.reasons,
       ...p.repairs.map((r) => `${r.path}: ${r.reason}`),
       ...p.guardrails.map((g) => `${g.guardrail}: ${g.reason}`),
     ];
-    return `${proposals.length === 1 ? "" : `${names[i]}: `}${p.outcome} (${p.engineer} ${p.variant}, asked ${p.attempts.length} times)${notes.length > 0 ? `: ${notes.join("; ")}` : ""}${p.rationale === "" ? "" : `\n  ${p.rationale}`}`;
+    return `${proposals.length === 1 ? "" : `${names[i]}: `}${p.outcome} (${p.engineer} ${p.variant}, asked ${p.attempts.length === 1 ? "once" : `${p.attempts.length} times`})${notes.length > 0 ? `: ${notes.join("; ")}` : ""}${p.rationale === "" ? "" : `\n  ${p.rationale}`}`;
   });
-  return [knobs, terminalTable(comparisonTable(names, comparison)), ...outcomes].join("\n");
+  return [knobs, terminalTable(comparisonTable(names, comparison)), ...sameConfigs(names, tables.slice(1)), ...outcomes].join("\n");
+}
+
+/** Which proposals are one and the same: with many columns nobody sees it in the table. */
+function sameConfigs(names: readonly string[], tables: readonly KnobTable[]): string[] {
+  const groups = new Map<string, string[]>();
+  tables.forEach((table, i) => {
+    const key = canonicalJson(table);
+    groups.set(key, [...(groups.get(key) ?? []), names[i]!]);
+  });
+  return [...groups.values()].filter((group) => group.length > 1).map((group) => `The same config: ${group.join(", ")}`);
 }
 
 function comparisonTable(names: readonly string[], comparison: readonly ProposalComparison[]): TextTable {
