@@ -88,7 +88,7 @@ describe("a policy file", () => {
     ["that holds the key in place of its variable", { model: "m", key_env: SECRET }, /key_env is not the name/],
     ["with a URL of another kind", { model: "m", base_url: "file:///etc/passwd" }, /base_url/],
     ["with a budget in money without prices", { model: "m", budget: { money: 1 } }, /prices/],
-    ["with a timeout that Node would not keep", { model: "m", timeout: 900 }, /timeout/],
+    ["with a timeout of more than a day", { model: "m", timeout: 90_000 }, /timeout/],
     ["with a field that cannot be left out", { model: "m", omit: ["messages"] }, /omit/],
   ])("%s is refused, and the error does not repeat a key", async (name, content, message) => {
     const refused = await open(file(`${name.replaceAll(" ", "-")}.json`, content)).catch((error: unknown) => error);

@@ -104,14 +104,18 @@ describe("a request", () => {
   });
 
   it("waits for its turn: no more are open than the concurrency, and results keep the order of the requests", async () => {
-    const { policy } = await policyOver(() => (response, request) => setTimeout(() => echo(response, request), Math.random() * 10), {
-      concurrency: 3,
-    });
+    // Answers only when three wait, the latest first: fewer at once would wait for ever.
+    const waiting: (() => void)[] = [];
+    const inThrees: Reply = (response, request) => {
+      waiting.push(() => echo(response, request));
+      if (waiting.length === 3) for (const answer of waiting.splice(0).reverse()) answer();
+    };
+    const { policy } = await policyOver(() => inThrees, { concurrency: 3 });
     const seen: number[] = [];
-    const results = await policy.complete(requests(20), { onResult: (index) => seen.push(index) });
-    expect(texts(results)).toEqual(requests(20).map(({ prompt }) => `${prompt}#0`));
+    const results = await policy.complete(requests(21), { onResult: (index) => seen.push(index) });
+    expect(texts(results)).toEqual(requests(21).map(({ prompt }) => `${prompt}#0`));
     expect(endpoint.mostOpen()).toBe(3);
-    expect(seen.sort((a, b) => a - b)).toEqual(requests(20).map((_, i) => i));
+    expect(seen.sort((a, b) => a - b)).toEqual(requests(21).map((_, i) => i));
   });
 });
 

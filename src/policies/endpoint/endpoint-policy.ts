@@ -95,7 +95,7 @@ export class EndpointPolicy implements Policy {
       timeout: timeout * 1000,
       maxResponse: max_response,
       now: this.now,
-      fetch: surroundings.fetch ?? fetch,
+      ...(surroundings.fetch === undefined ? {} : { fetch: surroundings.fetch }),
     });
   }
 

@@ -20,7 +20,8 @@ export interface TransportOptions {
   /** Bytes of one response. */
   maxResponse: number;
   now: () => number;
-  fetch: typeof fetch;
+  /** `patientFetch` unless given. */
+  fetch?: typeof fetch;
 }
 
 export interface ChatCall {
@@ -107,14 +108,19 @@ export class Transport {
 
   /** With the first request: whoever asks no endpoint does not wait for the SDK. One model for all requests: to make one costs a millisecond. */
   private async openClient() {
-    const [{ generateText }, { createOpenAICompatible }] = await Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
+    const [{ generateText }, { createOpenAICompatible }, { patientFetch }] = await Promise.all([
+      import("ai"),
+      import("@ai-sdk/openai-compatible"),
+      import("./patient-fetch.js"),
+    ]);
+    const ask = this.options.fetch ?? patientFetch;
     const { name, baseUrl, model, key, maxResponse } = this.options;
     const provider = createOpenAICompatible({
       name,
       baseURL: baseUrl,
       ...(key === undefined ? {} : { apiKey: key }),
       fetch: async (url, init) => {
-        const response = await this.options.fetch(url, init);
+        const response = await ask(url, init);
         const body = this.redact(await boundedText(response, maxResponse));
         const exchange = this.exchanges.getStore();
         if (exchange !== undefined) exchange.response = { status: response.status, headers: response.headers, body };
