@@ -1,6 +1,10 @@
-/** `envwright run RECIPE --dry-run` for the trainer `verl`: the command of a stage, its files, its size, and what is known to go wrong. Starts nothing. */
+/**
+ * `envwright run RECIPE --dry-run` for the trainer `verl`: the command of a stage, its files, its size, the command that serves its
+ * checkpoint, and what is known to go wrong. Starts nothing.
+ */
 import { join, resolve } from "node:path";
 import { ConfigError, type Recipe, Seed } from "../core/index.js";
+import { portTrap, serverCommand, servingTraps, staysUp } from "../policies/index.js";
 import { entrypointOf, type VerlEstimate, verlArguments, verlEstimate, verlTraps } from "../trainers/index.js";
 
 export interface VerlPlan {
@@ -9,12 +13,14 @@ export interface VerlPlan {
   command: string;
   data: { train: string; validation: string; metrics: string; checkpoints: string };
   estimate: VerlEstimate & { stages: number };
+  /** How the stage's checkpoint is served for validation and the proposal. */
+  serving?: { command: string; during_training: "stopped" | "up" };
   /** Empty: none of the known traps is sprung. */
   traps: string[];
 }
 
 /** @throws {ConfigError} for a recipe of another trainer. */
-export function verlPlan(recipe: Recipe, out: string): VerlPlan {
+export async function verlPlan(recipe: Recipe, out: string): Promise<VerlPlan> {
   const options = recipe.trainer;
   if (options.kind !== "verl") {
     throw new ConfigError({
@@ -40,17 +46,33 @@ export function verlPlan(recipe: Recipe, out: string): VerlPlan {
     .below(2 ** 31);
   // The port is chosen when the stage starts.
   const args = verlArguments(options, paths, { url: `http://${options.reward_host}:PORT` }, seed);
+  const { serving } = recipe;
+  const place = { model: join(resolve(out), "stages/00/checkpoint"), port: serving?.port || "PORT" };
   return {
     trainer: "verl",
     submitted_to: options.ray ?? "this machine",
     command: entrypointOf({ command: options.python, args, cwd: work, env: {} }),
     data: { train: paths.train, validation: paths.validation, metrics: file("metrics.jsonl"), checkpoints: paths.checkpoints },
     estimate: { stages: recipe.stages, ...verlEstimate(options, recipe.instances) },
-    traps: verlTraps(options, recipe.instances),
+    ...(serving === undefined
+      ? {}
+      : { serving: { command: commandLine(serverCommand(serving, place, "")), during_training: staysUp(serving) ? "up" : "stopped" } }),
+    traps: [...verlTraps(options, recipe.instances), ...(await servedTraps(recipe))],
   };
 }
 
-export function verlPlanText({ submitted_to, command, data, estimate, traps }: VerlPlan): string {
+async function servedTraps(recipe: Recipe): Promise<string[]> {
+  if (recipe.serving === undefined) return ["serving is not given: nothing here could answer for verl's checkpoints, and a run is refused"];
+  const taken = await portTrap(recipe.serving);
+  return [...servingTraps(recipe), ...(taken === undefined ? [] : [taken])];
+}
+
+/** As a shell would take it, without the folder that it is started in. */
+function commandLine(command: Parameters<typeof entrypointOf>[0]): string {
+  return entrypointOf({ ...command, cwd: "/" }).slice("cd / && ".length);
+}
+
+export function verlPlanText({ submitted_to, command, data, estimate, serving, traps }: VerlPlan): string {
   const number = (value: number) => value.toLocaleString("en");
   return [
     `submitted to: ${submitted_to}`,
@@ -59,6 +81,14 @@ export function verlPlanText({ submitted_to, command, data, estimate, traps }: V
     "",
     ...Object.entries(data).map(([name, path]) => `${name.padEnd(12)}${path}`),
     "",
+    ...(serving === undefined
+      ? []
+      : [
+          `served for validation and the proposal, ${serving.during_training === "up" ? "and up" : "and stopped"} while verl trains:`,
+          "",
+          serving.command.replaceAll(" --", " \\\n    --"),
+          "",
+        ]),
     `${estimate.stages} stages of ${number(estimate.steps)} steps (${estimate.stepsPerEpoch} an epoch, ${estimate.epochs.toFixed(2)} epochs): ` +
       `${number(estimate.completions)} completions a stage, ${number(estimate.longestTokens)} tokens at most`,
     ...(traps.length === 0 ? ["none of the known traps is sprung"] : traps.map((trap) => `trap: ${trap}`)),

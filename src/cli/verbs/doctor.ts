@@ -1,14 +1,15 @@
 /** `envwright doctor`: what a run needs of this machine, each tried for real. Exit code 1 when something that every run needs is missing. */
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, freemem, tmpdir, totalmem } from "node:os";
-import { join, resolve } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { BoundaryError, EnvwrightError, pretrainOptionsSchema, type Recipe, Seed } from "../../core/index.js";
 import { familyByName, familyNames } from "../../environments/index.js";
 import { renderPng } from "../../evaluation/index.js";
-import { checkRecipe, newModel } from "../../loop/index.js";
+import { checkRecipe, newModel, usesEngine } from "../../loop/index.js";
 import { Engine, readModelConfig } from "../../nn/index.js";
 import { readParquet, versions, writeParquet } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
@@ -114,31 +115,48 @@ async function checkOneRecipe(name: string): Promise<Check> {
   const label = `recipe ${name}`;
   return attempt(label, async () => {
     const { recipe, dir } = loadRecipe(name);
-    if (recipe.rendering === "chat") {
+    if (recipe.rendering === "chat" && usesEngine(recipe)) {
       const written = `${recipe.stages} stages in the chat rendering: written down for trainers of language models, of which none is built in`;
       const detail = [written, ...(await enginesLack(recipe))].join("; ");
       return { name: label, state: "warning", detail };
     }
     const { family } = checkRecipe(recipe);
     const detail = `${family.name}, ${recipe.stages} stages, engineer ${recipe.engineer.name}`;
+    const lack = [...(await enginesLack(recipe)), ...(await serverLacks(recipe))];
+    if (!usesEngine(recipe)) {
+      const outside = `${detail}; base ${recipe.base}, trained by ${recipe.trainer.kind}, served by ${recipe.serving?.kind}`;
+      return { name: label, state: lack.length === 0 ? "ok" : "warning", detail: [outside, ...lack].join("; ") };
+    }
     const base = await attempt(label, async () => {
       const model = await readModelConfig(resolve(dir, recipe.base));
       return `${detail}; base of ${model.num_hidden_layers} layers, hidden size ${model.hidden_size}`;
     });
-    const lack = await enginesLack(recipe);
     if (base.state === "ok" && lack.length === 0) return base;
     return { ...base, state: "warning", detail: [base.detail, ...lack].join("; ") };
   });
 }
 
-/** What an engine outside of this process lacks here. Nothing is imported: that would take seconds. */
+/** What an engine outside of this process lacks here. */
 export async function enginesLack({ trainer }: Recipe): Promise<string[]> {
-  if (trainer.kind === "embedded") return [];
-  const script = `from importlib.util import find_spec as f; print(*[m for m in ("${trainer.kind}", "envwright") if f(m) is None])`;
+  return trainer.kind === "embedded" ? [] : modulesMissing(trainer.python, [trainer.kind, "envwright"], "trainer.python");
+}
+
+/** What the server of a run's checkpoints lacks here: its program, or the module that Python is to run. */
+export async function serverLacks({ serving }: Pick<Recipe, "serving">): Promise<string[]> {
+  const [program, flag, module] = serving?.command ?? [];
+  if (program === undefined) return [];
+  if (flag === "-m" && module !== undefined) return modulesMissing(program, [module.split(".", 1)[0]!], "serving.command");
+  const places = program.includes("/") ? [program] : (process.env.PATH ?? "").split(delimiter).map((dir) => join(dir, program));
+  return places.some((path) => existsSync(path)) ? [] : [`there is no ${program} here (serving.command names another)`];
+}
+
+/** Nothing is imported: that would take seconds. */
+async function modulesMissing(python: string, modules: readonly string[], option: string): Promise<string[]> {
+  const script = "import sys; from importlib.util import find_spec as f; print(*[m for m in sys.argv[1:] if f(m) is None])";
   try {
-    const missing = (await promisify(execFile)(trainer.python, ["-c", script])).stdout.trim();
-    return missing === "" ? [] : [`${trainer.python} has no ${missing.replace(" ", " and no ")} (trainer.python names another)`];
+    const missing = (await promisify(execFile)(python, ["-c", script, ...modules])).stdout.trim();
+    return missing === "" ? [] : [`${python} has no ${missing.replace(" ", " and no ")} (${option} names another)`];
   } catch (error) {
-    return [`${trainer.python} does not run: ${(error as Error).message.split("\n", 1)[0]!}`];
+    return [`${python} does not run: ${(error as Error).message.split("\n", 1)[0]!}`];
   }
 }

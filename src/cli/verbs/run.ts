@@ -60,7 +60,7 @@ export default defineVerb({
     const past = (await earlier?.readEvents()) ?? [];
     const found = name === undefined ? undefined : loadRecipe(name, [...values.set, ...engineerOverrides(values)]);
     if (found !== undefined && values["dry-run"]) {
-      const plan = verlPlan(found.recipe, values.out ?? join("runs", found.recipe.name));
+      const plan = await verlPlan(found.recipe, values.out ?? join("runs", found.recipe.name));
       if (json) printJson(plan);
       else print(verlPlanText(plan));
       return;

@@ -39,6 +39,23 @@ test("before anything is validated the view invents nothing", () => {
   expect(renderLive(state, now)).not.toMatch(/validation|training {4}|proposal {4}|left/);
 });
 
+test("while a model server starts the view says whose, and once it is ready a line says how long that took", () => {
+  const { state, now } = until((e) => e.type === "phase-started" && e.phase === "evaluate" && e.stage === 1);
+  const tell = (more: object) => {
+    const event = eventSchema.parse({ type: "serving", time: new Date(now).toISOString(), stage: 1, ...more });
+    applyEvent(state, event);
+    return lineOf(event, state);
+  };
+  expect(tell({ checkpoint: 2, state: "starting" })).toBeUndefined();
+  expect(renderLive(state, now)).toContain("> the server of stage 1 is starting");
+  expect(tell({ checkpoint: 2, state: "ready", seconds: 75 })).toBe("stage 1: server of its checkpoint is ready after 1 min 15 s");
+  expect(renderLive(state, now)).not.toContain("the server of");
+  tell({ checkpoint: 0, state: "starting" });
+  expect(renderLive(state, now)).toContain("> the server of the base is starting");
+  expect(tell({ checkpoint: 0, state: "ready", seconds: 3 })).toBe("stage 1: server of the base is ready after 3 s");
+  expect(tell({ checkpoint: 0, state: "stopped" })).toBeUndefined();
+});
+
 test("no line is wider than the terminal", () => {
   const { state, now } = until((e) => e.type === "run-finished");
   state.warnings.push("x".repeat(300));

@@ -1,7 +1,7 @@
 /** Ports of this machine, looked at by listening on them for a moment. */
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { ServingError } from "../../core/index.js";
+import { ServingError, type ServingOptions } from "../../core/index.js";
 
 /** The port asked for, or a free one for 0. @throws {ServingError} when another program listens there. */
 export async function claimPort(host: string, port: number): Promise<number> {
@@ -21,4 +21,14 @@ export async function claimPort(host: string, port: number): Promise<number> {
   } finally {
     server.close();
   }
+}
+
+/** What is wrong with the port that is asked for, as long as nothing of ours listens there; undefined where it is free. */
+export async function portTrap({ host, port }: Pick<ServingOptions, "host" | "port">): Promise<string | undefined> {
+  try {
+    await claimPort(host, port);
+  } catch (error) {
+    return `serving.port: ${(error as Error).message}`;
+  }
+  return undefined;
 }

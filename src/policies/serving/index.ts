@@ -1,3 +1,4 @@
+export * from "./free-port.js";
 export * from "./model-server.js";
 export * from "./served-model.js";
 export * from "./server-command.js";
