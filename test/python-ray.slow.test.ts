@@ -38,6 +38,14 @@ describe.skipIf(python === undefined)(`a Ray head node${because(found)}`, () => 
     expect(lines.filter((l) => l.startsWith("line"))).toEqual(["line 0 forty-two", "line 1 forty-two", "line 2 forty-two"]);
   });
 
+  test("a submission that is sent again, since its answer was lost, is there once; an id that somebody else has taken is refused", async () => {
+    const request = { entrypoint: "true", submission_id: `again-${process.pid}` };
+    expect(await jobs.submit(request, true)).toBe(request.submission_id);
+    expect(await jobs.submit(request, true)).toBe(request.submission_id);
+    await expect(jobs.submit(request)).rejects.toThrow(/already exists/);
+    expect(await jobs.follow(request.submission_id, { onLine: () => {} })).toMatchObject({ status: "SUCCEEDED" });
+  });
+
   test("a job that fails says so with its log, and goes through when it is submitted again", async () => {
     const flag = join(work, "second-time");
     const script = `import os, sys\nif not os.path.exists('${flag}'):\n  open('${flag}', 'w').close(); sys.exit('CUDA out of memory')\nprint('done')`;

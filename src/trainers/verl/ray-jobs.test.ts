@@ -9,10 +9,12 @@ class FakeRay {
   state = "RUNNING";
   submitted = 0;
   stopped = 0;
+  /** Whether it has taken every id that it is given. */
+  taken = false;
   lost: (what: "submit" | "look" | "stop") => boolean = () => false;
   private server!: Server;
 
-  async start(): Promise<RayJobs> {
+  async start(attempts = 1): Promise<RayJobs> {
     this.server = createServer((request, response) => {
       request.resume();
       const answer = (status: number, body: object) => response.writeHead(status).end(JSON.stringify(body));
@@ -20,6 +22,7 @@ class FakeRay {
       const what = stop ? "stop" : request.method === "POST" ? "submit" : "look";
       if (what === "submit") this.submitted++;
       if (this.lost(what)) return answer(500, {});
+      if (what === "submit" && this.taken) return response.writeHead(500).end("ValueError: Job with submission_id mine already exists.");
       if (what === "submit") return answer(200, {});
       if (stop) {
         this.stopped++;
@@ -30,7 +33,7 @@ class FakeRay {
     });
     await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
     const { port } = this.server.address() as AddressInfo;
-    return new RayJobs(`http://127.0.0.1:${port}`, { attempts: 1, every: 5, boundary: "verl" });
+    return new RayJobs(`http://127.0.0.1:${port}`, { attempts, every: 5, boundary: "verl" });
   }
 
   close(): void {
@@ -78,4 +81,13 @@ test("a job that succeeded while nobody could look has succeeded", async () => {
   };
   const end = await rayRunner(await ray.start())(command, { onLine: () => {} });
   expect(end).toMatchObject({ ok: true, status: "SUCCEEDED" });
+});
+
+test("an id that is taken is not asked for again: it is ours, where nobody else can have chosen it, and refused otherwise", async () => {
+  ray = new FakeRay();
+  ray.taken = true;
+  const jobs = await ray.start(6);
+  expect(await jobs.submit({ entrypoint: "true", submission_id: "mine" }, true)).toBe("mine");
+  await expect(jobs.submit({ entrypoint: "true", submission_id: "mine" })).rejects.toThrow(/already exists/);
+  expect(ray.submitted).toBe(2);
 });

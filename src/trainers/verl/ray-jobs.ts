@@ -127,7 +127,8 @@ export class RayJobs {
         answered = status;
         // A traceback says what it is about at its end.
         failure = `status ${status}: ${text.length > 700 ? `${text.slice(0, 200)} … ${text.slice(-500)}` : text}`;
-        if (status < 500) break;
+        // The job server tells of a submission that is there already, which its agent refuses with 400, by 500.
+        if (status < 500 || text.includes("already exists")) break;
       } catch (error) {
         failure = (error as Error).message;
       }

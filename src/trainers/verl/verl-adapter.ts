@@ -11,17 +11,7 @@ import { parseMetricsLine } from "../engine/metrics-line.js";
 import type { RewardEndpoint } from "../engine/reward-endpoint.js";
 import type { TrainStageRequest } from "../trainer.js";
 import { verlArguments, verlTraps } from "./hydra-command.js";
-
-/** A row of verl's data set; `ground_truth` is the instance, which its reward function hands to the service. */
-export function verlRow(instance: InstanceBase, prompt: string, split: "train" | "validation", index: number, family: string): object {
-  return {
-    data_source: `envwright/${family}`,
-    prompt: [{ role: "user", content: prompt }],
-    ability: "planning",
-    reward_model: { style: "rule", ground_truth: JSON.stringify(instance) },
-    extra_info: { split, index },
-  };
-}
+import { verlRow } from "./verl-rows.js";
 
 /** verl wants a validation file, though nothing is validated there: the loop does that. */
 const VALIDATION_ROWS = 8;
@@ -66,8 +56,12 @@ export class VerlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
     const traps = verlTraps(options, request.instances.length);
     if (traps.length > 0) throw new ConfigError({ message: traps.join("; "), remedy: "change the recipe's trainer" });
     const file = (name: string) => join(work, name);
-    const rows = (split: "train" | "validation", instances: readonly I[]) =>
-      `${instances.map((instance, i) => JSON.stringify(verlRow(instance, request.prompt(instance), split, i, this.family))).join("\n")}\n`;
+    const row = (instance: I, split: string, index: number) => {
+      const prompt = [{ role: "user", content: request.prompt(instance) }];
+      return verlRow({ family: this.family, instance, stratum: request.stratum(instance), prompt, split, index });
+    };
+    const rows = (split: string, instances: readonly I[]) =>
+      instances.map((instance, i) => `${JSON.stringify(row(instance, split, i))}\n`).join("");
     await writeFile(file("train.jsonl"), rows("train", request.instances));
     await writeFile(file("validation.jsonl"), rows("validation", request.instances.slice(0, VALIDATION_ROWS)));
     let model = request.from;
