@@ -13,6 +13,9 @@ import { loadRecipe } from "../recipes.js";
 import { verlPlan, verlPlanText } from "../verl-plan.js";
 import { openRunView } from "../view/terminal.js";
 
+/** Folder of the engineer's recorded calls inside of a run's. */
+const ENGINEER_CALLS = "engineer-calls";
+
 export default defineVerb({
   name: "run",
   description: "Run the closed loop of a recipe, or go on with an interrupted run",
@@ -68,7 +71,7 @@ export default defineVerb({
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
     // A finished run asks nobody any more.
     const over = earlier !== undefined && isFinished(await readHistory(earlier));
-    const engineer = over ? undefined : await openEngineerPolicy((earlier?.record ?? found!).recipe);
+    const engineer = over ? undefined : await openEngineerPolicy((earlier?.record ?? found!).recipe, join(out, ENGINEER_CALLS));
     const dashboard = values.ui ? await serveBeside(out, note) : undefined;
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
     const opener = engineer?.opener === undefined ? {} : { openPolicy: engineer.opener };
