@@ -135,6 +135,17 @@ test("a run is engineered by a language model: its answer is the next config, a 
   });
   expect(stored("02", "config.json")).toMatchObject({ normalised: { sizes: TABLE }, provenance: { source: "previous" } });
   expectNoKey(at("run"), run, await callCli(["report", at("run")]));
+
+  // Every call is recorded, so that the run can be made again without the endpoint.
+  await endpoint.close();
+  const replay = ["--engineer", "llm", "--model", `replay:${at("run/engineer-calls")}`];
+  const again = await callCli(["run", bench.recipe, "--out", at("again"), "--seed", "3", ...replay, "--json"]);
+  expect([again.code, again.stderr.match(/error.*/)]).toEqual([0, null]);
+  for (const stage of ["00", "01"]) {
+    expect(readFileSync(at(`again/stages/${stage}/proposal.json`), "utf8")).toBe(
+      readFileSync(at(`run/stages/${stage}/proposal.json`), "utf8"),
+    );
+  }
 }, 60_000);
 
 test("a stored stage is shown to a language model under its schema, and the run is left as it was", async () => {

@@ -67,7 +67,7 @@ export class CallFolder implements CallRecorder {
           message: `${dir} holds the calls of ${of(held)}`,
           value: dir,
           expected: `the calls of ${of(head)}`,
-          remedy: "record into a new folder",
+          remedy: "ask the policy that was recorded, or record into a new folder",
         });
       }
     }

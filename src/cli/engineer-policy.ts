@@ -14,12 +14,16 @@ export interface EngineerPolicy {
   close(): Promise<void>;
 }
 
-/** @throws {InputError} for a specification that says nothing known; {ConfigError} for a key that is not set. */
-export async function openEngineerPolicy({ engineer, family: name, workers }: Recipe): Promise<EngineerPolicy> {
+/**
+ * @param recordTo folder that keeps every call of an endpoint or a GGUF file; a policy file's own comes first
+ * @throws {InputError} for a specification that says nothing known, or a folder with the calls of another policy; {ConfigError} for a key that is not set
+ */
+export async function openEngineerPolicy({ engineer, family: name, workers }: Recipe, recordTo: string): Promise<EngineerPolicy> {
   if (engineer.name !== "llm" || engineer.policy === undefined) return { opener: undefined, close: async () => {} };
   const family = familyByName(name);
   const objective = family.objectives[0]!;
-  const policy = await openPolicy({ spec: engineer.policy, family, instances: [], objective, workers: workerCount(workers), note });
+  const asked = { spec: engineer.policy, family, instances: [], objective, workers: workerCount(workers) };
+  const policy = await openPolicy({ ...asked, recordTo, note });
   const lent: Policy = {
     name: policy.name,
     rendering: policy.rendering,
