@@ -144,6 +144,9 @@ describe("solve", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("step 3");
     expect(stdout).toContain("# # #");
+    // One plan is optimal in both: it is drawn once, under both.
+    expect(stdout).toMatch(/^makespan 3 \(certified optimum\)\nsum of costs \d+ \(certified optimum\)\n/);
+    expect(stdout.match(/step 3/g)).toHaveLength(1);
     const short = await callCli(["solve", at("room.map"), at("room.scen"), "--steps", "1"]);
     expect(short.stdout).toContain("step 1");
     expect(short.stdout).not.toContain("step 2");
@@ -161,6 +164,16 @@ describe("solve", () => {
 });
 
 describe("verify", () => {
+  it("says of a line that is no completion, and of a board that is none, what was expected", async () => {
+    writeLines("answerless.jsonl", [{ instance: 1, answer: "x" }]);
+    const lineOf = async (...argv: string[]) => (await callCli(argv)).stderr;
+    expect(await lineOf("verify", "--instances", at("boards.jsonl"), "--completions", at("answerless.jsonl"))).toMatch(
+      /line 1: "completion".*\n {2}expected: \{"instance": id or line number/,
+    );
+    writeFileSync(at("drowned.json"), JSON.stringify({ size: 2, holes: [[0, 0]], agents: [{ start: [0, 0], goal: [1, 1] }] }));
+    expect(await lineOf("solve", at("drowned.json"))).toMatch(/start \[0,0\] of agent 0 is a hole.*\n {2}expected: a board \{size, holes/);
+  });
+
   it("judges completions against a foreign set under its mapping", async () => {
     writeLines("foreign.jsonl", [{ grid: ["FF", "FH"], from: [[0, 0]], to: [[0, 1]] }]);
     writeLines(

@@ -14,24 +14,38 @@ type InputErrorClass = new (detail: ErrorDetail) => InputError;
 /**
  * Parses `value` with `schema`.
  * @param what names the source for the message, e.g. "recipe recipes/tiny.yaml".
+ * @param expected what should have been there, for people; the schema unless given.
  * @throws {InputError} (or the class given) naming every problem.
  */
-export function parseWith<T>(schema: z.ZodType<T>, value: unknown, what: string, ErrorClass: InputErrorClass = ConfigError): T {
+export function parseWith<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  what: string,
+  ErrorClass: InputErrorClass = ConfigError,
+  expected?: string,
+): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const problems = result.error.issues.flatMap((issue) => describeIssue(schema, issue, value));
   const first = result.error.issues[0]!;
+  const isConfig = ErrorClass === ConfigError;
   throw new ErrorClass({
     message: `${what}: ${problems.join("; ")}`,
     value: valueAt(value, first.path),
-    expected: "the fields of the schema, see docs/recipes.md",
-    remedy: `correct ${first.path.length > 0 ? `"${first.path.join(".")}"` : "the value"} and start again; nothing has been started`,
+    expected: expected ?? (isConfig ? "the fields of the schema, see docs/recipes.md" : "the fields and values of its schema"),
+    remedy: `correct ${first.path.length > 0 ? `"${first.path.join(".")}"` : "the value"}${isConfig ? " and start again; nothing has been started" : ""}`,
     cause: result.error,
   });
 }
 
 /** JSON text → value → record. */
-export function parseJsonWith<T>(schema: z.ZodType<T>, text: string, what: string, ErrorClass: InputErrorClass = InputError): T {
+export function parseJsonWith<T>(
+  schema: z.ZodType<T>,
+  text: string,
+  what: string,
+  ErrorClass: InputErrorClass = InputError,
+  expected?: string,
+): T {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -44,7 +58,7 @@ export function parseJsonWith<T>(schema: z.ZodType<T>, text: string, what: strin
       cause,
     });
   }
-  return parseWith(schema, value, what, ErrorClass);
+  return parseWith(schema, value, what, ErrorClass, expected);
 }
 
 function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, value: unknown): string[] {

@@ -66,6 +66,6 @@ export function requireRowFormat(path: string): void {
     message: `${path}: "${kind}" is not a format that can be written`,
     value: path,
     expected: "a name that ends in .jsonl or .parquet",
-    remedy: `write to ${path}.jsonl or ${path}.parquet`,
+    remedy: `write to ${path.slice(0, path.length - kind.length)}.jsonl or .parquet`,
   });
 }

@@ -46,9 +46,10 @@ export default defineVerb({
         }
       }
     }
+    const solved = values.recompute ? "every recorded optimum and flag is the certified one" : undefined;
     const report = audit.report((i, j) => values.against.length === 0 || (i < own.length && j >= own.length));
     if (values.json) printJson(report);
-    else print(describe(report, family.stratumLabel));
+    else print([describe(report, family.stratumLabel), ...(solved === undefined ? [] : [solved])].join("\n"));
     if (!values["fail-on-overlap"] || report.overlaps.length === 0) return;
     const shared = report.overlaps.reduce((sum, overlap) => sum + overlap.shared, 0);
     if (values.json) note(`${shared} boards are shared`);

@@ -194,7 +194,7 @@ async function firstIfSingle(source: string): Promise<Named | undefined> {
   for await (const rows of readRows(source)) {
     if (rows.length !== 1) return undefined;
     const id = (rows[0] as { id?: unknown }).id;
-    const board = parseWith(boardSchema, rows[0], source, InputError);
+    const board = parseWith(boardSchema, rows[0], source, InputError, "a board {size, holes, agents: [{start, goal}, …]}");
     return typeof id === "string" ? { ...board, id } : board;
   }
   return undefined;
@@ -242,7 +242,7 @@ async function answerOf(board: Named, file: string): Promise<{ text: string; fin
   }
   for await (const rows of readRows(file)) {
     for (const row of rows) {
-      const record = parseWith(completionSchema, row, file, InputError);
+      const record = parseWith(completionSchema, row, file, InputError, '{"instance": id, "completion": text}');
       if (record.instance === board.id) return { text: record.completion, finish: record.finish_reason };
     }
   }

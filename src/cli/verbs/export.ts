@@ -57,6 +57,6 @@ export default defineVerb({
     }
     await writeRows(values.out, maker.schema, made());
     if (values.json) printJson({ set: values.set, to: values.to, out: values.out, rows });
-    else print(`${rows} rows in ${values.out} (${values.to})`);
+    else print(`${rows} ${rows === 1 ? "row" : "rows"} in ${values.out} (${values.to})`);
   },
 });

@@ -1,5 +1,6 @@
 /** `envwright generate`: a config → instances in a file, with a manifest of what was asked and made beside it. */
 import {
+  ConfigError,
   type DatasetManifest,
   type GenerateOptions,
   InfeasibleError,
@@ -39,7 +40,9 @@ export default defineVerb({
   async run(values, { signal, print, printJson, note }) {
     requireRowFormat(values.out);
     const family = familyByName(values.family);
-    const given = parseWith(family.configSchema, readYaml(values.config), `config ${values.config}`);
+    const knobs = family.knobs.map(({ name }) => name).join(", ");
+    const expected = `a config of ${family.name}: ${knobs} for each ${family.stratumLabel} (docs/${family.name}.md)`;
+    const given = parseWith(family.configSchema, readYaml(values.config), `config ${values.config}`, ConfigError, expected);
     const { config, repairs } = family.normalise(given);
     for (const repair of repairs)
       note(`repaired ${repair.path}: ${JSON.stringify(repair.from)} → ${JSON.stringify(repair.to)} (${repair.reason})`);

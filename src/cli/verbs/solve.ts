@@ -57,6 +57,8 @@ export default defineVerb({
   },
 });
 
+const BOARD = "a board {size, holes, agents: [{start, goal}, …]}, cells as [row, column] from 0; see docs/mapf-frozenlake.md";
+
 interface Asked {
   file: string;
   scenario: string | undefined;
@@ -80,7 +82,7 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
     return movingAiBoard(grid, parseScenario(await readText(scenario), scenario, grid, agents), `${file} with ${scenario}`);
   }
   const mapping = openMapping(map, familyByName("mapf-frozenlake"));
-  const asBoard = (value: unknown, at: string) => parseWith(boardSchema, mapping === undefined ? value : mapping(value), at);
+  const asBoard = (value: unknown, at: string) => parseWith(boardSchema, mapping === undefined ? value : mapping(value), at, InputError, BOARD); // biome-ignore format: one line
   if (kind === ".jsonl" || kind === ".ndjson" || kind === ".parquet" || (kind === ".json" && (row > 1 || mapping !== undefined))) {
     let read = 0;
     for await (const rows of readRows(file)) {
@@ -96,7 +98,7 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
   }
   const source = file === "-" ? "stdin" : file;
   const content = file === "-" ? await text(process.stdin) : await readText(file);
-  if (mapping === undefined) return parseJsonWith(boardSchema, content, source);
+  if (mapping === undefined) return parseJsonWith(boardSchema, content, source, InputError, BOARD);
   return asBoard(parseJsonWith(z.unknown(), content, source, CorruptFileError), source);
 }
 
@@ -110,16 +112,14 @@ function explain(board: Board, objectives: readonly Objective[], result: SolveRe
   if (result.status === "unsolvable") return "unsolvable: no plan brings every agent to its goal under the rules (proven)";
   if (result.status !== "solved") return `${result.status}: ${result.nodes} nodes searched; --budget allows more`;
   const width = process.stdout.columns ?? 100;
-  const parts = objectives.flatMap((objective) => {
+  const headline = (objective: Objective) => `${objective.replaceAll("_", " ")} ${result[objective]} (certified optimum)`;
+  const drawn = new Map<string, string[]>();
+  for (const objective of objectives) {
     const plan = result.plans[objective];
-    return plan === undefined
-      ? []
-      : [
-          [
-            `${objective.replaceAll("_", " ")} ${result[objective]} (certified optimum)`,
-            ...(steps === 0 ? [] : [drawPlan(board, plan, width, steps)]),
-          ].join("\n\n"),
-        ];
-  });
-  return parts.join("\n\n");
+    if (plan === undefined) continue;
+    const picture = steps === 0 ? "" : drawPlan(board, plan, width, steps);
+    drawn.set(picture, [...(drawn.get(picture) ?? []), headline(objective)]);
+  }
+  // Often one plan is optimal in both: it is drawn once, under both headlines.
+  return [...drawn].map(([picture, headlines]) => [headlines.join("\n"), picture].filter((part) => part !== "").join("\n\n")).join("\n\n"); // biome-ignore format: one line
 }

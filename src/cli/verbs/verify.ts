@@ -17,6 +17,8 @@ import { defineVerb } from "../define-verb.js";
 import { loadInstanceSet } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 
+const COMPLETION = '{"instance": id or line number, "completion": text, "finish_reason": "stop" (default) or "length"}';
+
 export default defineVerb({
   name: "verify",
   description: "Judge completions against their instances",
@@ -40,7 +42,7 @@ export default defineVerb({
     for await (const rows of readRows(values.completions)) {
       for (const row of rows) {
         const at = `${values.completions}, line ${verdicts.length + 1}`;
-        const record = parseWith(completionSchema, row, at, CorruptFileError);
+        const record = parseWith(completionSchema, row, at, CorruptFileError, COMPLETION);
         const instance = find(record.instance, at);
         verdicts.push({
           instance: record.instance,
@@ -82,16 +84,13 @@ function publicVerdict(instance: string | number, verdict: Verdict): Record<stri
   return { instance, ok, code, ...(at === undefined ? {} : { at }), reason, counts, ...costs, optimal };
 }
 
-function verdictLine(instance: string | number, { ok, code, at, reason, costs, optima }: Verdict): string {
+/** The reason tells step, agents and cell. */
+function verdictLine(instance: string | number, { ok, code, reason, costs, optima }: Verdict): string {
   if (ok) {
     const shown = Object.entries(costs ?? {}).map(
       ([name, cost]) => `${name} ${cost}${cost === optima[name] ? " (optimal)" : `, optimum ${optima[name]}`}`,
     );
     return `${instance}  valid  ${shown.join("; ")}`;
   }
-  const where =
-    at === undefined
-      ? ""
-      : ` at step ${at.step}, agents ${at.agents.join(" and ")}${at.cell === undefined ? "" : `, cell (${at.cell.join(", ")})`}`;
-  return `${instance}  ${code}${where}  ${reason}`;
+  return `${instance}  ${code}  ${reason}`;
 }
