@@ -5,20 +5,10 @@
 import { z } from "zod";
 import { canonicalJson, type InstanceBase, type Rendering } from "../core/index.js";
 import type { AnyFamily } from "../environments/index.js";
-
-const messages = z.array(z.strictObject({ role: z.string(), content: z.string() }));
-
-/** verl's RL data set (docs "Prepare Data for Post-Training"): its five fields, with the same types in every row. */
-export const verlRowSchema = z.strictObject({
-  data_source: z.string(),
-  prompt: messages,
-  ability: z.string(),
-  reward_model: z.strictObject({ style: z.string(), ground_truth: z.string() }),
-  extra_info: z.strictObject({ split: z.string(), index: z.int(), id: z.string(), hash: z.string(), stratum: z.string() }),
-});
+import { messagesSchema, verlRow, verlRowSchema } from "../trainers/verl/verl-rows.js";
 
 /** TRL's conversational prompt-only format; every further column reaches the reward function as a keyword argument. */
-export const trlRowSchema = z.strictObject({ prompt: messages, instance: z.string(), id: z.string(), stratum: z.string() });
+export const trlRowSchema = z.strictObject({ prompt: messagesSchema, instance: z.string(), id: z.string(), stratum: z.string() });
 
 /** One prompt as text; an answer to it is judged by `envwright verify` under the same `instance`. */
 export const promptRowSchema = z.strictObject({ instance: z.string(), stratum: z.string(), prompt: z.string() });
@@ -48,13 +38,8 @@ export function rowMaker(target: Export, { family, rendering, split, system }: E
     case "verl":
       return {
         schema: verlRowSchema,
-        row: (instance, index): z.infer<typeof verlRowSchema> => ({
-          data_source: `envwright/${family.name}`,
-          prompt: prompt(instance),
-          ability: "planning",
-          reward_model: { style: "rule", ground_truth: canonicalJson(instance) },
-          extra_info: { split, index, id: instance.id, hash: instance.hash, stratum: family.stratum(instance) },
-        }),
+        row: (instance, index) =>
+          verlRow({ family: family.name, instance, stratum: family.stratum(instance), prompt: prompt(instance), split, index }),
       };
     case "trl":
       return {

@@ -11,6 +11,17 @@ export interface ScoredCompletion {
   advantage: number;
 }
 
+/** A completion that the reward service has judged, with what the loop keeps of a rollout. Advantages are the engine's and are not seen. */
+export interface JudgedCompletion {
+  /** The instance's id. */
+  instance: string;
+  completion: string;
+  tokens: number;
+  finishReason: FinishReason;
+  verdict: Verdict;
+  reward: Reward;
+}
+
 export interface GroupScore {
   completions: ScoredCompletion[];
   /** All rewards of the group were equal. */

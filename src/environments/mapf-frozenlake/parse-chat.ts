@@ -17,13 +17,19 @@ const NEWLINE = 10;
 /** Fills `plan` with actions, or says why there is none. Linear in the length of the text. */
 export function parseChat(text: string, finish: FinishReason, agents: number, limit: number, plan: PlanBuffer): NoPlan | undefined {
   if (finish === "length") return TRUNCATED;
-  const thought = text.lastIndexOf("</think>");
-  if (text.lastIndexOf("<think>") > thought) return { code: "truncated", reason: "the thinking was never closed" };
-  const from = thought < 0 ? 0 : thought + 8;
+  const from = thinkingEnd(text);
+  if (typeof from === "object") return from;
   const lastClose = text.lastIndexOf(CLOSE);
   const open = lastClose < from ? -1 : text.lastIndexOf(OPEN, lastClose);
   if (open < from) return wrong(describeMissing(text, from));
   return parseLines(text, open + OPEN.length, text.indexOf(CLOSE, open), agents, limit, plan);
+}
+
+/** Where the answer begins: behind the last </think>, or at 0. Thinking that was never closed leaves no answer. */
+export function thinkingEnd(text: string): number | NoPlan {
+  const thought = text.lastIndexOf("</think>");
+  if (text.lastIndexOf("<think>") > thought) return { code: "truncated", reason: "the thinking was never closed" };
+  return thought < 0 ? 0 : thought + "</think>".length;
 }
 
 function describeMissing(text: string, from: number): string {

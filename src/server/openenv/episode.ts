@@ -12,17 +12,18 @@ import {
   type Instance,
   mapfFrozenLake as lake,
   type Action as Move,
+  type NoPlan,
   ROW_STEP,
   renderPlan,
 } from "../../environments/mapf-frozenlake/index.js";
 import { accuracyTerm } from "../../rewards/index.js";
 import type { FoundBoard } from "./boards.js";
-import { firstPrompt, nextPrompt, readMoves, stepsAllowed, type Unreadable } from "./joint-moves.js";
+import { firstPrompt, nextPrompt, readMoves, stepsAllowed } from "./joint-moves.js";
 import type { Action, EpisodeState, Observation, ResetOptions, StepResult } from "./schema.js";
 
 /** Least reward of a valid plan, however costly: the default of the loop's reward. */
 const V_MIN = 0.1;
-const CUT_OFF: Unreadable = { code: "truncated", reason: "the reply was cut off by the length limit" };
+const CUT_OFF: NoPlan = { code: "truncated", reason: "the reply was cut off by the length limit" };
 
 export class Episode {
   private readonly plan: Move[][];
@@ -119,7 +120,7 @@ export class Episode {
     return lake.verify(instance, renderPlan(instance, this.plan, "chat"), "stop", "chat");
   }
 
-  private unreadable({ code, reason }: Unreadable): Verdict {
+  private unreadable({ code, reason }: NoPlan): Verdict {
     const { id, optimum } = this.board.instance;
     const optima = { sum_of_costs: optimum.sum_of_costs, makespan: optimum.makespan };
     const optimal = { sum_of_costs: false, makespan: false };

@@ -8,7 +8,9 @@ import {
   type Cell,
   type Instance,
   mapfFrozenLake as lake,
+  type NoPlan,
   stepLimit,
+  thinkingEnd,
 } from "../../environments/mapf-frozenlake/index.js";
 
 /** The chat prompt with its last paragraph, on the form of a whole answer, replaced. */
@@ -30,16 +32,11 @@ function howToReply({ agents }: Instance): string {
     : `Reply with the next joint move alone: one of ${ACTIONS.join(", ")} for each agent, in order, separated by commas, e.g. ${example}`;
 }
 
-export interface Unreadable {
-  code: "parse-error" | "truncated";
-  reason: string;
-}
-
 /** The joint move of a reply, or why it holds none. Linear in its length. */
-export function readMoves(text: string, agents: number): Action[] | Unreadable {
-  const thought = text.lastIndexOf("</think>");
-  if (text.lastIndexOf("<think>") > thought) return { code: "truncated", reason: "the thinking was never closed" };
-  const lines = text.slice(thought < 0 ? 0 : thought + 8).split("\n");
+export function readMoves(text: string, agents: number): Action[] | NoPlan {
+  const from = thinkingEnd(text);
+  if (typeof from === "object") return from;
+  const lines = text.slice(from).split("\n");
   const line = lines.findLast((candidate) => candidate.trim() !== "")?.trim() ?? "";
   const words = line.length > 200 ? [] : line.split(/[\s,]+/).filter((word) => word !== "");
   const moves = words.map((word) => word.toUpperCase());

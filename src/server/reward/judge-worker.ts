@@ -1,6 +1,7 @@
 /** One thread of the reward service. Batches are judged one after another; bytes come in and go out, so that the main thread parses nothing. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { Judge, type JudgeDefaults, type ScoredItem } from "./judge.js";
+import type { JudgedCompletion } from "../../core/index.js";
+import { Judge, type JudgeDefaults } from "./judge.js";
 
 export interface JudgeTask {
   id: number;
@@ -15,7 +16,7 @@ export interface JudgeReply {
   status: 200 | 400;
   body: Uint8Array<ArrayBuffer>;
   codes: Record<string, number>;
-  scored: ScoredItem[];
+  scored: JudgedCompletion[];
 }
 
 const port = parentPort as MessagePort;

@@ -4,9 +4,9 @@
  */
 import {
   type EnvironmentFamily,
-  type FinishReason,
   InputError,
   type InstanceBase,
+  type JudgedCompletion,
   type Rendering,
   type Reward,
   type RewardOptions,
@@ -26,22 +26,12 @@ export interface JudgeDefaults {
   reward?: RewardOptions | undefined;
 }
 
-/** A judged item with what the loop keeps of a rollout. */
-export interface ScoredItem {
-  instance: string;
-  completion: string;
-  tokens: number;
-  finishReason: FinishReason;
-  verdict: Verdict;
-  reward: Reward;
-}
-
 export interface Judgement {
   status: 200 | 400;
   body: string;
   /** Primary codes, and the error codes of items that were not judged, with their counts. */
   codes: Record<string, number>;
-  scored: ScoredItem[];
+  scored: JudgedCompletion[];
 }
 
 const MAX_CACHED = 8192;
@@ -78,7 +68,7 @@ export class Judge {
     const weight = accuracyWeight(request.ema_valid ?? emaValid, options);
 
     const codes: Record<string, number> = {};
-    const scored: ScoredItem[] = [];
+    const scored: JudgedCompletion[] = [];
     const results = request.items.map((given, index): ScoreResult => {
       const item = scoreItemSchema.safeParse(given);
       if (!item.success) {

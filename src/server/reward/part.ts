@@ -9,8 +9,9 @@
  */
 import { Hono } from "hono";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { JudgedCompletion } from "../../core/index.js";
 import type { ServedPart } from "../host.js";
-import type { JudgeDefaults, ScoredItem } from "./judge.js";
+import type { JudgeDefaults } from "./judge.js";
 import { JudgePool, OverloadedError } from "./judge-pool.js";
 import type { JudgeReply } from "./judge-worker.js";
 import { RepeatedBatches } from "./repeated-batches.js";
@@ -22,7 +23,7 @@ export interface RewardOptionsOfService extends JudgeDefaults {
   /** Moving average of the valid rate to begin with. */
   emaValid?: number;
   /** Called with every judged batch, in the order of the answers. */
-  onScored?: (items: ScoredItem[]) => void;
+  onScored?: (items: JudgedCompletion[]) => void;
 }
 
 /** Largest batch in bytes: 4,096 items of 16 KiB. */
@@ -82,7 +83,7 @@ class StepWeight {
     private readonly decay: number,
   ) {}
 
-  add(items: readonly ScoredItem[]): void {
+  add(items: readonly JudgedCompletion[]): void {
     if (this.stepSize === 0) return;
     for (const { verdict } of items) {
       this.judged++;

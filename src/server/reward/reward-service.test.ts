@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { rewardOptionsSchema } from "../../core/index.js";
+import { type JudgedCompletion, rewardOptionsSchema } from "../../core/index.js";
 import { mapfFrozenLake as family, type Instance } from "../../environments/mapf-frozenlake/index.js";
 import { FamilyScorer } from "../../rewards/index.js";
-import { type RewardService, type ScoredItem, type ScoreResult, serveReward } from "./index.js";
+import { type RewardService, type ScoreResult, serveReward } from "./index.js";
 import { gold, options, rewardTestBoards } from "./test-boards.js";
 
 let instances: Instance[] = [];
@@ -99,7 +99,7 @@ describe("scores", () => {
   });
 
   test("the weight moves once per training step, as the loop's does, however the step is cut into batches", async () => {
-    const seen: ScoredItem[] = [];
+    const seen: JudgedCompletion[] = [];
     const stepped = await serveReward({ ...options, stepSize: 8, emaValid: 0.5, onScored: (items) => seen.push(...items) });
     try {
       const items = Array.from({ length: 16 }, (_, i) => {
@@ -125,7 +125,7 @@ describe("scores", () => {
 });
 
 test("a batch that is sent again with its key, at once or later, is answered as before and counted once", async () => {
-  const seen: ScoredItem[] = [];
+  const seen: JudgedCompletion[] = [];
   const stepped = await serveReward({ ...options, stepSize: 4, emaValid: 0.5, onScored: (items) => seen.push(...items) });
   try {
     const body = JSON.stringify({ items: [0, 1].map((id) => ({ id, instance: instances[0], completion: gold(instances[0]!) })) });

@@ -2,17 +2,7 @@
  * The reward service as a trainer sees it: opened for one stage, closed with it. Who opens it (the loop) knows family, rendering and reward;
  * a trainer knows where it listens and is told what was judged.
  */
-import type { FinishReason, Reward, Verdict } from "../../core/index.js";
-
-export interface JudgedCompletion {
-  /** The instance's id. */
-  instance: string;
-  completion: string;
-  tokens: number;
-  finishReason: FinishReason;
-  verdict: Verdict;
-  reward: Reward;
-}
+import type { JudgedCompletion } from "../../core/index.js";
 
 export interface RewardEndpointOptions {
   host: string;

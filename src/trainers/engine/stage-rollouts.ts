@@ -2,8 +2,7 @@
  * What the reward service judged → the rollout records of a stage. Completions are counted into steps of `stepSize`, and in a step into
  * groups by instance. Engines sample out of sight: advantages are theirs and are not recorded.
  */
-import { type InstanceBase, mean, type Rollout } from "../../core/index.js";
-import type { JudgedCompletion } from "./reward-endpoint.js";
+import { type InstanceBase, type JudgedCompletion, mean, type Rollout } from "../../core/index.js";
 
 export class StageRollouts<I extends InstanceBase> {
   private readonly judged: JudgedCompletion[] = [];
