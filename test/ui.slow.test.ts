@@ -1,44 +1,34 @@
-/**
- * The dashboard as people meet it: in headless Chromium, on stored runs and on runs that go on. Chromium is CHROMIUM or /usr/bin/chromium;
- * without one the suite is skipped and says so.
- */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { type Browser, chromium } from "playwright-core";
-import { build } from "vite";
+/** The dashboard as people meet it, in headless Chromium on stored runs: every view, the player, filters and SQL, asking again. */
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { chat, startTestEndpoint } from "../src/policies/endpoint/test-endpoint.js";
 import { RunFolder } from "../src/store/index.js";
-import type { RolloutPage } from "../src/ui/records.js";
-import { startUi, type UiOptions, type UiServer } from "../src/ui/server/serve.js";
+import type { RolloutDetail, RolloutPage } from "../src/ui/records.js";
+import type { UiServer } from "../src/ui/server/serve.js";
 import { callCli } from "./call-cli.js";
-import { runCli } from "./run-cli.js";
+import { ACTIONS, Dashboard, HAS_CHROMIUM, type OpenOptions, PATIENCE, ROOT, violations, visit } from "./dashboard-page.js";
+import { folderBytes } from "./folder-bytes.js";
 
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const ROOT = resolve(import.meta.dirname, "..");
-/** Chromium on a busy machine. */
-const PATIENCE = { timeout: 30_000 };
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-if (!existsSync(CHROMIUM)) console.warn(`ui.slow.test.ts is skipped: no Chromium at ${CHROMIUM}; install it or set CHROMIUM`);
-
-describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
-  const dir = mkdtempSync(join(tmpdir(), "envwright-page-"));
-  const runs = join(dir, "runs");
-  const pageDir = join(dir, "page");
-  let browser: Browser;
+describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () => {
+  let dashboard: Dashboard;
+  let runs: string;
   let server: UiServer;
-  const serve = (more: Partial<UiOptions> = {}) => startUi({ runs, pageDir, port: 0, ...more });
+  const open = (hash: string, options: Partial<OpenOptions> = {}) => dashboard.open(hash, { base: server.url, ...options });
+  const answer = async <T>(path: string): Promise<T> => (await (await fetch(`${server.url}api/${path}`)).json()) as T;
 
   beforeAll(async () => {
-    mkdirSync(runs);
-    await build({ configFile: join(ROOT, "ui/vite.config.ts"), build: { outDir: pageDir } });
+    dashboard = await Dashboard.start();
+    runs = dashboard.runs;
     const smoke = ["run", "smoke", "--quiet", "--workers", "1", "--json"];
     expect((await callCli([...smoke, "--out", join(runs, "stored")])).code).toBe(0);
     expect((await callCli([...smoke, "--out", join(runs, "other"), "--set", "engineer.name=rule"])).code).toBe(0);
-    const evaluated = await callCli(["eval", "--policy", "random", "--set", "bench-3", "--limit", "40", "--out", join(runs, "evaluated")]);
-    expect([evaluated.code, evaluated.stderr]).toEqual([0, expect.any(String)]);
+    for (const policy of ["random", "oracle"]) {
+      const evaluated = await callCli(["eval", "--policy", policy, "--set", "bench-3", "--limit", "40", "--out", join(runs, policy)]);
+      expect([evaluated.code, evaluated.stderr]).toEqual([0, expect.any(String)]);
+    }
     const experiment = join(runs, "engineers");
     mkdirSync(experiment);
     cpSync(join(ROOT, "docs/results/engineers.json"), join(experiment, "results.json"));
@@ -46,155 +36,241 @@ describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
       join(experiment, "matrix.json"),
       JSON.stringify(parse(readFileSync(join(ROOT, "recipes/experiments/engineers.yaml"), "utf8"))),
     );
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
-    server = await serve();
-  }, 400_000);
+    server = await dashboard.serve();
+  }, 600_000);
   afterAll(async () => {
-    await browser?.close();
     await server?.close();
-    rmSync(dir, { recursive: true, force: true });
+    await dashboard?.close();
   });
 
-  /** A page that fails the test on any error of its own and on any request to elsewhere. */
-  async function open(hash: string, options: { width?: number; scheme?: "light" | "dark"; base?: string } = {}) {
-    const { width = 1200, scheme = "light", base = server.url } = options;
-    const page = await browser.newPage({
-      viewport: { width, height: 900 },
-      colorScheme: scheme,
-      reducedMotion: "reduce",
-      acceptDownloads: true,
-    });
-    const faults: string[] = [];
-    page.on("pageerror", (error) => faults.push(error.message));
-    page.on("console", (message) => {
-      if (message.type() === "error" && !/Failed to load resource|ERR_/.test(message.text())) faults.push(message.text());
-    });
-    page.on("request", (request) => {
-      if (!request.url().startsWith(base) && !/^(data|blob):/.test(request.url())) faults.push(`request to ${request.url()}`);
-    });
-    await page.goto(`${base}${hash}`);
-    await page.waitForSelector("h1");
-    return { page, faults };
+  async function first(query: string, run = "stored"): Promise<{ id: string; stage: number; address: string }> {
+    const { id, stage } = (await answer<RolloutPage>(`runs/${run}/rollouts?${query}`)).rows[0]!;
+    return { id, stage, address: `#/run/${run}/rollout/validation/${stage}/${encodeURIComponent(id)}` };
   }
+  const failing = () => first("code=vertex-conflict,swap-conflict,hole");
 
-  async function failing(run = "stored"): Promise<{ id: string; stage: number; code: string }> {
-    const page = (await (
-      await fetch(`${server.url}api/runs/${run}/rollouts?code=vertex-conflict,swap-conflict,hole`)
-    ).json()) as RolloutPage;
-    const { id, stage, code } = page.rows[0]!;
-    return { id, stage, code: code! };
-  }
-
-  const views = async (): Promise<Record<string, string>> => {
-    const { id, stage } = await failing();
+  async function views(): Promise<Record<string, string>> {
+    const sql = (text: string): string => `#/run/stored/rollouts?sql=${encodeURIComponent(text)}`;
     return {
       runs: "#/runs",
       run: "#/run/stored",
       stage: "#/run/stored/stage/0",
       "last stage": "#/run/stored/stage/1",
       rollouts: "#/run/stored/rollouts?set=training",
-      rollout: `#/run/stored/rollout/validation/${stage}/${encodeURIComponent(id)}`,
+      "no rollouts": "#/run/stored/rollouts?size=99",
+      "a query answered": sql("SELECT set, stage, id, code FROM rollouts LIMIT 3"),
+      "a query refused": sql("SELECT nothing FROM rollouts"),
+      rollout: (await failing()).address,
       compare: "#/compare?runs=stored,other",
+      "nothing to compare": "#/compare",
       experiments: "#/experiments",
       benchmarks: "#/benchmarks",
       "no such run": "#/run/nothing",
+      "no such stage": "#/run/stored/stage/9",
     };
-  };
+  }
 
-  test("every view is clean under axe in light and dark, says what it is, and asks nobody else", async () => {
-    for (const [name, hash] of Object.entries(await views())) {
-      for (const scheme of ["light", "dark"] as const) {
-        const { page, faults } = await open(name === "no such run" ? "#/runs" : hash, { scheme });
-        if (name === "no such run") {
-          await page.goto(`${server.url}${hash}`);
-          await page.getByRole("alert").waitFor();
-        }
-        await page.locator(".loading").waitFor({ state: "detached" });
-        await page.evaluate(AXE);
-        const violations = (await page.evaluate(
-          "axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.map((n) => n.target.join(' ')).slice(0, 3).join(' | ')))",
-        )) as string[];
-        expect([name, scheme, violations.filter((v) => !(name === "no such run" && v.startsWith("page-has-heading-one")))]).toEqual([
-          name,
-          scheme,
-          [],
-        ]);
+  test.each([
+    ["light", 1200],
+    ["dark", 1200],
+    ["light", 360],
+    ["dark", 360],
+  ] as const)(
+    "every view, %s and %i pixels wide, is clean under axe, needs no sideways scrolling, and asks nobody else",
+    async (scheme, width) => {
+      const { page, faults } = await open("#/runs", { scheme, width });
+      for (const [name, hash] of Object.entries(await views())) {
+        await visit(page, `${server.url}${hash}`);
+        if (name.startsWith("a query")) await page.locator(".sql-box .answer, .sql-box .problem").waitFor(PATIENCE);
+        if (name.startsWith("no such")) await page.getByRole("alert").waitFor(PATIENCE);
+        expect([name, await violations(page)]).toEqual([name, []]);
+        expect([name, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([name, width]);
         expect([name, faults]).toEqual([name, []]);
-        await page.close();
       }
-    }
-  });
-
-  test("a phone's width needs no sideways scrolling of the page", async () => {
-    for (const [name, hash] of Object.entries(await views())) {
-      if (name === "no such run") continue;
-      const { page } = await open(hash, { width: 360 });
-      await page.locator(".loading").waitFor({ state: "detached" });
-      const width = await page.evaluate("document.documentElement.scrollWidth");
-      expect([name, width]).toEqual([name, 360]);
       await page.close();
+    },
+  );
+
+  test("a folder without runs says how to make one", async () => {
+    const empty = join(dashboard.dir, "empty");
+    mkdirSync(empty);
+    const own = await dashboard.serve({ runs: empty });
+    const { page } = await dashboard.open("#/runs", { base: own.url });
+    for (const [hash, command] of [
+      ["#/runs", "envwright run smoke"],
+      ["#/experiments", "envwright experiment"],
+      ["#/benchmarks", "envwright eval"],
+    ]) {
+      await visit(page, `${own.url}${hash}`);
+      expect([hash, await page.locator(".empty pre").textContent()]).toEqual([hash, expect.stringContaining(command!)]);
+      expect([hash, await violations(page)]).toEqual([hash, []]);
     }
+    await page.close();
+    await own.close();
   });
 
-  test("the player steps by buttons and keys, shows the broken rule at its step, and saves pictures", async () => {
-    const { id, stage } = await failing();
-    const { page, faults } = await open(`#/run/stored/rollout/validation/${stage}/${encodeURIComponent(id)}`);
+  test("the player steps by buttons and keys, shows the broken rule at its step, and both plans where they are", async () => {
+    const { id, stage, address } = await failing();
+    const { model, optimum } = await answer<RolloutDetail>(
+      `runs/stored/rollout?${new URLSearchParams({ set: "validation", stage: String(stage), id })}`,
+    );
+    const { page, faults } = await open(address);
     const slider = page.getByLabel("Step", { exact: true });
+    const at = async (): Promise<number> => Number(await slider.inputValue());
+    const [policyBoard, optimalBoard] = [page.locator("svg.board").nth(0), page.locator("svg.board").nth(1)];
+    const stands = async (step: number): Promise<void> => {
+      for (const [board, track] of [
+        [policyBoard, model],
+        [optimalBoard, optimum],
+      ] as const) {
+        const [row, column] = track!.positions[Math.min(step, track!.positions.length - 1)]![0]!;
+        expect(await board.getAttribute("aria-label")).toContain(`step ${step}: agent 0 at row ${row}, column ${column}`);
+      }
+    };
+    await stands(0);
     expect(await page.locator(".alarm").count()).toBe(0);
     await page.getByRole("button", { name: "to the broken rule" }).click();
+    expect(await at()).toBe(model!.broken[0]!.step);
     expect(await page.locator(".alarm").count()).toBeGreaterThan(0);
-    const said = await page.locator(".broken-line").textContent();
-    const reason = await page.locator(".bad-text").textContent();
-    expect(said).toContain(reason!.replace(/^step \d+: /, ""));
-    const at = Number(await slider.inputValue());
+    expect(await policyBoard.getAttribute("aria-label")).toContain(`Broken: ${model!.broken[0]!.sentence}`);
+    expect(await page.locator(".broken-line").textContent()).toContain(model!.broken[0]!.sentence);
     await page.locator("h1").click();
     await page.keyboard.press("ArrowLeft");
-    expect(Number(await slider.inputValue())).toBe(at - 1);
+    expect(await at()).toBe(model!.broken[0]!.step - 1);
+    await stands(model!.broken[0]!.step - 1);
     await page.keyboard.press("End");
-    const last = Number(await slider.inputValue());
-    expect(last).toBe(Number(await slider.getAttribute("max")));
+    const last = Math.max(model!.positions.length, optimum!.positions.length) - 1;
+    expect(await at()).toBe(last);
+    await stands(last);
     await page.keyboard.press("Home");
-    expect(await slider.inputValue()).toBe("0");
+    expect(await at()).toBe(0);
+    await page.keyboard.press("ArrowRight");
+    await stands(1);
+    await page.getByLabel("speed").selectOption("0.5");
+    await page.locator("h1").click();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Pause" }).waitFor();
+    await page.keyboard.press("Space");
+    await page.getByRole("button", { name: "Play" }).waitFor();
+    const stopped = await at();
+    await page.waitForTimeout(1500);
+    expect(await at()).toBe(stopped);
     await page.getByLabel("speed").selectOption("4");
     await page.locator("h1").click();
     await page.keyboard.press("Space");
-    await expect.poll(() => slider.inputValue(), PATIENCE).toBe(String(last));
-    expect(await page.getByRole("button", { name: "Play" }).count()).toBe(1);
-    for (const [name, start] of [
-      ["plan as GIF", "GIF89a"],
-      ["as SVG", "<svg"],
+    await expect.poll(at, PATIENCE).toBe(last);
+    await page.getByRole("button", { name: "Play" }).waitFor();
+    for (const [name, place, start, holds] of [
+      ["plan as GIF", 0, "GIF89a", ""],
+      ["as SVG", 0, "<svg", "<animate"],
+      ["optimum as GIF", 0, "GIF89a", ""],
+      ["as SVG", 1, "<svg", "<animate"],
     ] as const) {
-      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name }).first().click()]);
-      expect(readFileSync(await download.path(), "latin1").slice(0, start.length)).toBe(start);
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name }).nth(place).click()]);
+      const bytes = readFileSync(await download.path(), "latin1");
+      expect([name, bytes.slice(0, start.length), bytes.includes(holds)]).toEqual([name, start, true]);
     }
     expect(faults).toEqual([]);
     await page.close();
   });
 
+  test("an answer without a plan is shown with its reason, on the board at its start", async () => {
+    const copy = join(runs, "planless");
+    cpSync(join(runs, "stored"), copy, { recursive: true });
+    const { rows } = await answer<RolloutPage>("runs/planless/rollouts?code=parse-error,truncated");
+    if (rows.length > 0) {
+      const { page, faults } = await open((await first("code=parse-error,truncated", "planless")).address);
+      await page.getByText("The answer holds no plan that could be drawn").waitFor();
+      expect(await page.getByRole("link", { name: "plan as GIF" }).count()).toBe(0);
+      expect(faults).toEqual([]);
+      await page.close();
+    }
+    rmSync(copy, { recursive: true });
+  });
+
+  const sqlText = (page: Page): Promise<string> => page.getByLabel("SQL", { exact: true }).inputValue();
+  const found = async (page: Page): Promise<number> =>
+    Number((await page.locator(".found strong").last().textContent())!.replaceAll(/\D/g, ""));
+
   test("filters narrow the rollouts, stand in the address, and the query under them follows", async () => {
     const { page } = await open("#/run/stored/rollouts");
-    const found = async (): Promise<number> => Number((await page.locator(".found strong").textContent())!.replaceAll(",", ""));
     await page.waitForSelector(".found");
-    const all = await found();
+    const all = await found(page);
+    await page.getByText("The query under this filter").click();
     await page.getByLabel("code").selectOption("hole");
     await page.getByLabel("size").selectOption("4");
     await page.getByLabel("agents").selectOption("3");
-    const sql = (): Promise<string | null> => page.locator(".sql").textContent();
-    await expect.poll(sql, PATIENCE).toMatch(/string_split\('4'[\s\S]*string_split\('3'[\s\S]*string_split\('hole'/);
-    const some = await found();
+    await expect.poll(() => sqlText(page), PATIENCE).toMatch(/stratum IN \('4'\)\s+AND agents IN \(3\)\s+AND code IN \('hole'\)/);
+    const some = await found(page);
     expect(some).toBeLessThan(all);
-    const address = page.url();
-    expect(address).toContain("code=hole&size=4&agents=3");
+    expect(page.url()).toContain("code=hole&size=4&agents=3");
     await page.reload();
     await page.waitForSelector(".found");
-    expect(await found()).toBe(some);
+    expect(await found(page)).toBe(some);
     await page.getByRole("button", { name: "clear" }).click();
-    await expect.poll(found, PATIENCE).toBe(all);
+    await expect.poll(() => found(page), PATIENCE).toBe(all);
     await page.getByLabel("set").selectOption("training");
     await page.getByLabel("reward from").fill("0.5");
-    await expect.poll(sql, PATIENCE).toMatch(/reward >= 0.5/);
+    await expect.poll(() => sqlText(page), PATIENCE).toMatch(/reward >= 0.5/);
     await page.locator(".rollouts tbody a").first().click();
     await page.waitForSelector(".player");
+    await page.getByRole("link", { name: "all answers to it" }).click();
+    await page.waitForSelector(".rollouts tbody tr");
+    expect(new Set(await page.locator(".rollouts tbody tr td:nth-child(4)").allTextContents()).size).toBe(1);
+    await page.getByRole("button", { name: /^Take away: instance/ }).click();
+    await expect.poll(() => page.url()).not.toContain("instance=");
+    await page.close();
+  });
+
+  test("every rollout in the list has a link of its own that leads to it", async () => {
+    const { page } = await open("#/run/stored/rollouts?set=training");
+    const links = await page.locator(".rollouts tbody a").evaluateAll((all) => all.map((a) => a.getAttribute("href")!));
+    expect([links.length, new Set(links).size]).toEqual([50, 50]);
+    for (const link of links) {
+      const [set, stage, id] = link.split("/").slice(-3).map(decodeURIComponent);
+      const detail = await answer<RolloutDetail>(`runs/stored/rollout?${new URLSearchParams({ set: set!, stage: stage!, id: id! })}`);
+      expect([link, detail.id]).toEqual([link, id]);
+    }
+    await visit(page, `${server.url}${links.at(-1)}`);
+    await page.waitForSelector(".player");
+    await page.close();
+  });
+
+  test("the query can be changed and run: its answer, its links and its refusals stand below it, and in the address", async () => {
+    const { page, faults } = await open("#/run/stored/rollouts?code=hole");
+    await page.getByText("The query under this filter").click();
+    const box = page.getByLabel("SQL", { exact: true });
+    const shown = page.locator(".sql-box .answer");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await shown.waitFor(PATIENCE);
+    const listed = await page.locator(".rollouts tbody a").allTextContents();
+    expect(await shown.locator("tbody a").allTextContents()).toEqual(listed);
+    await box.fill("SELECT code, count(*) AS n FROM rollouts WHERE set = 'validation' GROUP BY ALL ORDER BY n DESC");
+    await box.press("Control+Enter");
+    await expect.poll(() => shown.locator("thead").textContent(), PATIENCE).toBe("coden");
+    const rows = await shown.locator("tbody tr").evaluateAll((all) => all.map((tr) => [...tr.children].map((td) => td.textContent)));
+    const { codes } = await answer<RolloutPage>("runs/stored/rollouts");
+    expect(Object.fromEntries(rows.map(([code, n]) => [code, Number(n)]))).toEqual(codes);
+    await page.reload();
+    await expect.poll(() => shown.locator("thead").textContent(), PATIENCE).toBe("coden");
+    const refusal = page.locator(".sql-box .problem");
+    for (const [sql, words] of [
+      ["SELECT m FROM rollouts", '"m" not found'],
+      ["FROM read_csv('/etc/passwd')", "disabled by configuration"],
+      ["DROP VIEW rollouts", "DROP is not answered here"],
+      ["SELECT 1; SELECT 2", "the query has 2 statements"],
+    ]) {
+      await box.fill(sql!);
+      await box.press("Control+Enter");
+      await expect.poll(() => refusal.textContent(), PATIENCE).toContain(words);
+      expect(await shown.count()).toBe(0);
+    }
+    await page.getByText("Tables and columns").click();
+    await expect.poll(() => page.locator(".sql-tables dt").allTextContents(), PATIENCE).toEqual(["rollouts", "instances", "steps"]);
+    await page.getByRole("button", { name: "back to the filter's query" }).click();
+    await expect.poll(() => sqlText(page), PATIENCE).toContain("code IN ('hole')");
+    expect(page.url()).not.toContain("sql=");
+    expect(faults).toEqual([]);
     await page.close();
   });
 
@@ -209,61 +285,97 @@ describe.skipIf(!existsSync(CHROMIUM))("the dashboard in Chromium", () => {
     await page.close();
   });
 
-  test("what a model wrote is text, whatever it says", async () => {
+  test("evaluations of one set are compared on the same boards, against whichever is chosen", async () => {
+    const { page } = await open("#/benchmarks");
+    const said = (): Promise<string | null> => page.locator(".forest").getAttribute("aria-label");
+    await page.waitForSelector(".forest");
+    expect(await said()).toMatch(/^random: valid −\d/);
+    await page.getByLabel("against").selectOption("random");
+    await expect.poll(said, PATIENCE).toMatch(/^oracle: valid \+\d/);
+    expect(page.url()).toContain("against=random");
+    await page.close();
+  });
+
+  test("a stored stage is asked again on the page: the answer stands beside what the run took, and the run stays as it is", async () => {
+    const table = { "3": { data_ratio: 0.6, hole_ratio: 0.1, wait_ratio: 0.5 }, "4": { data_ratio: 0.3, hole_ratio: 0.1, wait_ratio: 0.25 }, "5": { data_ratio: 0.1, hole_ratio: 0.1, wait_ratio: 0.25 } }; // biome-ignore format: one table
+    const endpoint = await startTestEndpoint(() =>
+      chat([{ content: JSON.stringify({ rationale: "<b>Small boards first.</b>", config: table }) }]),
+    );
+    const own = await dashboard.serve({ actions: ACTIONS });
+    const before = folderBytes(join(runs, "stored"));
+    const { page, faults } = await dashboard.open("#/run/stored/stage/0", { base: own.url });
+    const panel = page.locator("section[aria-label='Ask again']");
+    const ask = async (): Promise<void> => {
+      await panel.getByRole("button", { name: "Ask", exact: true }).click();
+      await panel.getByRole("button", { name: "Ask", exact: true }).waitFor({ timeout: 120_000 });
+    };
+    const row = (size: string, knob: string): Promise<string[]> =>
+      panel
+        .locator("tbody tr", { has: page.locator(`th:text-is("${size}")`) })
+        .filter({ hasText: knob })
+        .locator("td")
+        .allTextContents();
+
+    await ask();
+    await panel.getByText("the same as what the run took").waitFor(PATIENCE);
+
+    await panel.getByLabel("engineer").selectOption("llm");
+    await panel.getByLabel("language model").fill(`vllm:m@${endpoint.baseUrl}`);
+    await ask();
+    await panel.getByText("llm, V6").waitFor(PATIENCE);
+    // A page shows it as text.
+    await panel.getByText("<b>Small boards first.</b>").first().waitFor();
+    const taken = JSON.parse(readFileSync(join(runs, "stored/stages/00/proposal.json"), "utf8")).config.sizes;
+    const shown = await row("3", "data ratio");
+    expect(shown[2]).toMatch(new RegExp(`^${(100 * taken["3"].data_ratio).toFixed(1)} %`));
+    expect(shown[3]).toMatch(/^60\.0 % [+−]\d/);
+    expect(endpoint.seen[0]!.body.messages.at(-1)!.content).toMatch(/^# Environment engineering/);
+    expect(await violations(page)).toEqual([]);
+
+    await panel.getByLabel("language model").fill("opnai:m");
+    await ask();
+    await panel.getByText(/"opnai:m" is not a policy, did you mean "openai:/).waitFor(PATIENCE);
+
+    await panel.getByLabel("engineer").selectOption("random");
+    await panel.getByLabel("answers").fill("2");
+    await ask();
+    await panel.getByRole("columnheader", { name: "answer 2" }).waitFor(PATIENCE);
+    expect(folderBytes(join(runs, "stored"))).toEqual(before);
+    expect(faults).toEqual([]);
+    await page.close();
+    await own.close();
+    await endpoint.close();
+
+    const reading = await open("#/run/stored/stage/0");
+    await reading.page.getByLabel("engineer").selectOption("llm");
+    await reading.page.getByLabel("language model").fill("openai:gpt");
+    expect(await reading.page.getByRole("button", { name: "Ask", exact: true }).isDisabled()).toBe(true);
+    await reading.page.getByText("envwright propose --from stored/stages/00 --engineer llm --model openai:gpt").waitFor();
+    await reading.page.close();
+  }, 600_000);
+
+  test("what a model wrote is text, whatever it says, in every view that shows it", async () => {
     const evil = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>";
     const copy = join(runs, "evil");
     cpSync(join(runs, "stored"), copy, { recursive: true });
     const folder = await RunFolder.resume(copy);
     await folder.writeText(0, "context.md", evil);
+    const proposal = JSON.parse(readFileSync(join(copy, "stages/00/proposal.json"), "utf8"));
+    const attempt = { ...proposal.attempts[0], raw: evil, error: evil };
+    await folder.writeText(0, "proposal.json", JSON.stringify({ ...proposal, rationale: evil, reasons: [evil], attempts: [attempt] }));
     folder.close();
     const { page } = await open("#/run/evil/stage/0");
-    await page.getByText("<img src=x onerror").waitFor();
-    expect([await page.title(), await page.locator("main img").count()]).toEqual(["Envwright", 0]);
+    await page.getByText("<img src=x onerror").first().waitFor();
+    // Context, rationale, reason, refusal and answer.
+    expect(await page.getByText("<img src=x onerror").count()).toBe(5);
+    await visit(
+      page,
+      `${server.url}#/run/evil/rollouts?sql=${encodeURIComponent(`SELECT '${evil.replaceAll("'", "''")}' AS "${evil.replaceAll('"', '""')}"`)}`,
+    );
+    await page.locator(".answer").waitFor(PATIENCE);
+    expect(await page.locator(".answer").getByText("<img src=x onerror").count()).toBe(2);
+    expect([(await page.title()).includes("taken"), await page.locator("main img").count()]).toEqual([false, 0]);
     await page.close();
     rmSync(copy, { recursive: true });
-  });
-
-  test("a run that goes on is followed without reloading, over a restart of the server", async () => {
-    let own = await serve();
-    const { port } = own;
-    const out = join(runs, "live");
-    const ended = runCli(["run", "smoke", "--out", out, "--quiet", "--workers", "1", "--seed", "7"]);
-    const { page } = await open("#/runs", { base: own.url });
-    await page.getByRole("link", { name: "live", exact: true }).click({ timeout: 60_000 });
-    await page.waitForSelector(".loop li.on", { timeout: 60_000 });
-    await page.evaluate("window.mark = 1");
-    await own.close();
-    await page.getByText("The server does not answer").waitFor({ timeout: 20_000 });
-    own = await serve({ port });
-    await page.getByText("The server does not answer").waitFor({ state: "detached", timeout: 20_000 });
-    await page.locator(".state.finished").waitFor({ timeout: 120_000 });
-    expect((await ended).code).toBe(0);
-    await page.getByRole("link", { name: "Stage 1", exact: true }).first().waitFor();
-    expect(await page.locator(".rate.valid circle").count()).toBe(3);
-    expect(await page.evaluate("window.mark")).toBe(1);
-    expect(await page.locator(".loop").count()).toBe(0);
-    await page.close();
-    await own.close();
-  });
-
-  test("a person's approval on the page changes the next stage", async () => {
-    const { proposeAction } = await import("../src/cli/dashboard.js");
-    const own = await serve({ actions: { propose: proposeAction } });
-    const out = join(runs, "asked");
-    const ended = runCli(["run", "smoke", "--out", out, "--quiet", "--workers", "1", "--set", "engineer.name=human"]);
-    const { page } = await open("#/runs", { base: own.url });
-    await page.locator(".run-card.waiting a").click({ timeout: 120_000 });
-    await page.getByRole("link", { name: "Answer in stage 0" }).click();
-    await page.getByLabel("size 3, wait, per cent").fill("90");
-    await page.getByLabel("Why (kept with the run)").fill("Waits are what fails.");
-    await page.getByRole("button", { name: "Approve for the next stage" }).click();
-    await page.getByText(/What changes for stage 1/).waitFor({ timeout: 60_000 });
-    expect((await ended).code).toBe(0);
-    const config = JSON.parse(readFileSync(join(out, "stages/01/config.json"), "utf8"));
-    expect(config.normalised.sizes["3"].wait_ratio).toBe(0.9);
-    expect(config.provenance).toMatchObject({ source: "proposal", engineer: "human" });
-    expect(JSON.parse(readFileSync(join(out, "stages/00/proposal.json"), "utf8")).rationale).toBe("Waits are what fails.");
-    await page.close();
-    await own.close();
   });
 });

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { Meta } from "../../src/ui/records.js";
 import { useApi } from "./api.js";
 import { href, route, useRoute } from "./route.js";
-import "./style.css";
+import "./style/index.css";
 import { BenchmarksView } from "./views/benchmarks.js";
 import { CompareView } from "./views/compare.js";
 import { ExperimentsView } from "./views/experiments.js";

@@ -106,8 +106,8 @@ export function RunView({ run }: { run: string }) {
         <h2>The loop, stage by stage</h2>
         <Score run={data} steps={steps} now={now} />
         <p class="muted small">
-          Lines are checkpoints, the spaces between them are stages. A cell of the config shows what was asked, in per cent; the bar at its
-          foot is what the generator realised; ▴ and ▾ mark a change.
+          Lines are checkpoints, the spaces between them are stages; rates are in per cent. A cell of the config shows what was asked, in
+          per cent; the bar at its foot is what the generator realised; ▴ and ▾ mark a change.
         </p>
         <Tables data={data} />
       </section>
@@ -219,7 +219,15 @@ function Tables({ data }: { data: RunDetail }) {
     <div class="tables">
       <Numbers
         label="Rates"
-        head={["checkpoint", "n", "valid", "95 %", "optimal", "95 %", ...strata.map((s) => `valid, ${family.stratumLabel} ${s}`)]}
+        head={[
+          "checkpoint",
+          "n",
+          "valid",
+          "95 % of valid",
+          "optimal",
+          "95 % of optimal",
+          ...["valid", "optimal"].flatMap((rate) => strata.map((s) => `${rate}, ${family.stratumLabel} ${s}`)),
+        ]}
         rows={checkpoints.map(({ c, v }) => [
           c === 0 ? "base" : c,
           v.n,
@@ -228,11 +236,16 @@ function Tables({ data }: { data: RunDetail }) {
           percent(v.optimal.rate),
           v.optimal.interval.map((x) => percent(x)).join(" to "),
           ...strata.map((s) => percent(v.by_size[s]?.valid.rate)),
+          ...strata.map((s) => percent(v.by_size[s]?.optimal.rate)),
         ])}
       />
       <Numbers
         label="Configs"
-        head={["stage", family.stratumLabel, ...family.knobs.flatMap((k) => [`${knobLabel(k.name)} asked`, "realised"])]}
+        head={[
+          "stage",
+          family.stratumLabel,
+          ...family.knobs.flatMap((k) => [`${knobLabel(k.name)} asked`, `${knobLabel(k.name)} realised`]),
+        ]}
         rows={data.stages.flatMap((s) =>
           Object.keys(s.requested)
             .sort(byNumber)

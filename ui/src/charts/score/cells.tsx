@@ -1,4 +1,4 @@
-/** Heat maps: the valid rate by stratum at every checkpoint, and the config of every stage, asked and realised. */
+/** Heat maps: the valid and optimal rate by stratum at every checkpoint, and the config of every stage, asked and realised. */
 import { knobLabel, percent, whole } from "../../format.js";
 import { checkpointName, type Frame, GUTTER, ROW } from "./frame.js";
 
@@ -22,8 +22,9 @@ export function BySize({ frame, top }: { frame: Frame; top: number }) {
                 y={top + r * ROW}
                 w={w}
                 value={cell.valid.rate}
+                text={`${whole(cell.valid.rate)} · ${whole(cell.optimal.rate)}`}
                 kind="rate"
-                title={`${checkpointName(c)}, ${run.family.stratumLabel} ${stratum}: valid ${percent(cell.valid.rate)} of ${cell.n}`}
+                title={`${checkpointName(c)}, ${run.family.stratumLabel} ${stratum}: valid ${percent(cell.valid.rate)}, optimal ${percent(cell.optimal.rate)} of ${cell.n}`}
               />
             );
           })}
@@ -87,6 +88,8 @@ function Heat(props: {
   w: number;
   value: number;
   realised?: number;
+  /** Instead of the value in per cent. */
+  text?: string;
   kind: "rate" | "knob";
   scale?: number;
   change?: number;
@@ -100,7 +103,7 @@ function Heat(props: {
       <title>{title}</title>
       <rect x={x} y={y} width={w} height={ROW - 3} rx="3" style={{ "--level": `${(100 * level).toFixed(0)}%` }} />
       <text x={x + w / 2} y={y + 12} text-anchor="middle">
-        {whole(value)}
+        {props.text ?? whole(value)}
         {Math.abs(change) < 0.005 ? "" : change > 0 ? " ▴" : " ▾"}
       </text>
       {realised === undefined ? null : (

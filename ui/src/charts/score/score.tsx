@@ -55,7 +55,7 @@ function Picture({ run, steps, now, width }: ScoreProps & { width: number }) {
   };
   const chosen = run.family.knobs.length;
   add("Valid and optimal rate", 130, (top) => <Rates frame={frame} top={top} height={130} />);
-  add(`Valid rate by ${run.family.stratumLabel}`, strata.length * ROW, (top) => <BySize frame={frame} top={top} />);
+  add(`Valid · optimal rate by ${run.family.stratumLabel}`, strata.length * ROW, (top) => <BySize frame={frame} top={top} />);
   add("Config: what each stage trains on", chosen * (strata.length * ROW + 18) - 18, (top) => <Configs frame={frame} top={top} />);
   add("Failures on the validation set", 120, (top) => <Failures frame={frame} top={top} height={120} />);
   add("Reward in training", 92, (top) => <Rewards frame={frame} steps={steps} stepsPerStage={run.steps_per_stage} top={top} height={92} />);
