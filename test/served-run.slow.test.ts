@@ -9,6 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadRecipe } from "../src/cli/recipes.js";
 import {
+  type EnvironmentFamily,
+  type InstanceBase,
   InterruptedError,
   proposalSchema,
   type Recipe,
@@ -17,8 +19,11 @@ import {
   ServingError,
   validationReportSchema,
 } from "../src/core/index.js";
-import { resumeLoop, runLoop } from "../src/loop/index.js";
+import { familyByName } from "../src/environments/index.js";
+import { contextOfStage, resumeLoop, runLoop } from "../src/loop/index.js";
+import { accuracyWeight } from "../src/rewards/index.js";
 import { RunFolder } from "../src/store/index.js";
+import { callCli } from "./call-cli.js";
 import { folderBytes } from "./folder-bytes.js";
 import { MAIN, runCli, TSX } from "./run-cli.js";
 
@@ -177,6 +182,13 @@ describe("paper-verl as a loop, with stand-ins for verl and vLLM", () => {
     const proposal = await folder.readRecord(0, "proposal.json", proposalSchema);
     expect(proposal.attempts.map(({ raw }) => raw)).toEqual([answer, answer, answer]);
     expect(proposal.outcome).toBe("rejected");
+    // The weights that it is told are those of the engine's own checkpoint, and a stored stage is asked through a server again.
+    const { ema_valid } = JSON.parse(readFileSync(folder.path(0, "checkpoint/engine_state.json"), "utf8")).scorer;
+    const context = await contextOfStage(folder, 0, familyByName("mapf-frozenlake") as EnvironmentFamily<unknown, InstanceBase>);
+    expect(context.training.accuracy_weight).toBe(accuracyWeight(ema_valid, run.recipe.reward));
+    const again = await callCli(["propose", "--from", folder.folder(0), "--json"]);
+    expect(JSON.parse(again.stdout).proposals).toEqual([proposal]);
+    expect(lines().slice(-5)).toEqual([`start ${models[1]}`, ...Array(3).fill(`ask ${models[1]}`), `stop ${models[1]}`]);
     const command = readFileSync(folder.path(2, "serving.log"), "utf8").split("\n", 1)[0];
     expect(command).toMatch(
       /checkpoint --host 127.0.0.1 --port \d+ --served-model-name policy .*--max-model-len \d+ --generation-config vllm$/,

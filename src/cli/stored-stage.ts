@@ -1,12 +1,14 @@
 /** A stage of a run by the path of its folder, and the policies that an engineer of it may ask: what `propose` and `branch` begin with. */
-import { basename, dirname, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
 import { type EngineerOptions, InputError, type Policy, type Proposal, Seed } from "../core/index.js";
 import { type EngineerContext, parseVariant, proposeNext, VARIANTS, type Variant, variantNamed } from "../engineers/index.js";
 import { type AnyFamily, familyByName } from "../environments/index.js";
-import { type EngineerPolicies, engineerFor, openLanguageModel, workerCount } from "../loop/index.js";
+import { type EngineerPolicies, engineerFor, openLanguageModel, servedPolicies, usesEngine, workerCount } from "../loop/index.js";
 import { Engine, readCheckpoint } from "../nn/index.js";
 import { EmbeddedPolicy } from "../policies/index.js";
 import { RunFolder } from "../store/index.js";
+import { note } from "./notes.js";
 import { openPolicy } from "./policy-spec.js";
 import { readYaml } from "./recipes.js";
 
@@ -33,7 +35,7 @@ export async function openStage(path: string): Promise<{ folder: RunFolder; stag
   });
 }
 
-/** Opens an engine only when a policy is asked for, and closes what it opened when the task ends. */
+/** Opens an engine, or the run's model server, only when a policy is asked for, and closes what it opened when the task ends. */
 export async function withPolicies<T>(
   folder: RunFolder,
   stage: number,
@@ -47,13 +49,24 @@ export async function withPolicies<T>(
     opened.push(engine);
     return new EmbeddedPolicy(name, engine, tokenizer, parameters);
   };
-  const { recipe } = folder.record;
+  const { recipe, seed } = folder.record;
+  const checkpoint = (name: string, number: number, dir: () => Promise<string>): Promise<Policy> => {
+    const { serving } = recipe;
+    if (serving === undefined || usesEngine(recipe)) return dir().then((path) => embedded(name, path));
+    // The run's folder is only read here.
+    const log = join(tmpdir(), `envwright-serving-${process.pid}.log`);
+    note(`the server of the run's checkpoints is started; its log is ${log}`);
+    const events = { emit: (event: { type: string; message?: string }) => event.message !== undefined && note(event.message) };
+    const served = servedPolicies({ recipe: { ...recipe, serving }, folder, seed: Seed.root("run").child(seed), events, log });
+    opened.push(served);
+    return served.open(name, number, stage);
+  };
   const family = familyByName(recipe.family);
   const objective = family.objective(family.configSchema.parse(recipe.config));
   try {
     return await task({
-      self: async () => embedded("self", await folder.verified(stage, "checkpoint")),
-      base: () => embedded("base", recipe.base),
+      self: () => checkpoint("self", stage + 1, () => folder.verified(stage, "checkpoint")),
+      base: () => checkpoint("base", 0, async () => recipe.base),
       llm: async () => {
         const model = await openLanguageModel(options, (spec, purpose) => openPolicy({ spec, instances: [], ...purpose }), {
           family,

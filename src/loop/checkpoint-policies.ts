@@ -31,11 +31,12 @@ export interface ServedParts {
   recipe: Recipe & { serving: NonNullable<Recipe["serving"]> };
   folder: RunFolder;
   seed: Seed;
-  events: EventStream;
+  events: Pick<EventStream, "emit">;
+  /** File for the server's log; unless given `serving.log` beside the checkpoint: in the stage's folder, or for the base in the run's. */
+  log?: string;
 }
 
-/** The server's log is `serving.log` beside the checkpoint: in the stage's folder, or for the base in the run's. */
-export function servedPolicies({ recipe, folder, seed, events }: ServedParts): CheckpointPolicies {
+export function servedPolicies({ recipe, folder, seed, events, log }: ServedParts): CheckpointPolicies {
   const served = new ServedModel(recipe.serving, {
     rendering: recipe.rendering,
     random: seed.child("serving").at(0),
@@ -46,8 +47,8 @@ export function servedPolicies({ recipe, folder, seed, events }: ServedParts): C
   return {
     async open(name, checkpoint, stage) {
       const model = checkpoint === 0 ? recipe.base : await folder.verified(checkpoint - 1, "checkpoint");
-      const log = folder.path(checkpoint === 0 ? "run" : checkpoint - 1, "serving.log");
-      return served.policy(name, { checkpoint, model, stage, log });
+      const beside = folder.path(checkpoint === 0 ? "run" : checkpoint - 1, "serving.log");
+      return served.policy(name, { checkpoint, model, stage, log: log ?? beside });
     },
     release: () => served.release(),
     close: () => served.close(),

@@ -34,7 +34,7 @@ import {
 } from "../engineers/index.js";
 import { accuracyWeight } from "../rewards/index.js";
 import { RunFolder } from "../store/index.js";
-import { readTrainerState } from "../trainers/index.js";
+import { readEngineState, readTrainerState } from "../trainers/index.js";
 
 /** Everything known after `stage` was evaluated, read from the run folder alone. */
 export async function contextOfStage(
@@ -53,7 +53,8 @@ export async function contextOfStage(
     const proposal = await folder.readRecord(past, "proposal.json", proposalSchema);
     if (proposal.rationale !== "") explanations.push({ stage: past, text: proposal.rationale });
   }
-  const state = await readTrainerState(folder.path(stage, "checkpoint"));
+  const checkpoint = folder.path(stage, "checkpoint");
+  const state = (await readTrainerState(checkpoint)) ?? (await readEngineState(checkpoint));
   const steps = (stage + 1) * grpo.steps;
   return {
     schema_version: SCHEMA_VERSION,
