@@ -25,6 +25,8 @@ describe("a field mapping finds the same board", () => {
     ["with named coordinates, whatever the order says", "size=n,agents=who,coordinates=xy,holes=h", { n: 3, h: [{ row: 0, col: 2 }, { x: 1, y: 1 }], who: [{ start: { row: 0, column: 0 }, goal: { x: 2, y: 2 } }, { start: { x: 1, y: 2 }, goal: { r: 1, c: 2 } }] }], // biome-ignore format: a row
     ["through nested lists", "size=p.0.n,holes=p.0.h,starts=p.0.bots.*.from,goals=p.0.bots.*.to", { p: [{ n: 3, h: BOARD.holes, bots: [{ from: [0, 0], to: [2, 2] }, { from: [2, 1], to: [1, 2] }] }] }], // biome-ignore format: a row
     ["in agents as pairs", "agents=a", { size: 3, holes: BOARD.holes, a: [[[0, 0], [2, 2]], [[2, 1], [1, 2]]] }], // biome-ignore format: a row
+    ["in columns of 64 bits", "size=n,holes=h,starts=s,goals=g", { n: 3n, h: [[0n, 2n], [1n, 1n]], s: [[0n, 0n], [2n, 1n]], g: goals }], // biome-ignore format: a row
+    ["with its size as text", "size=n,holes=h,starts=s,goals=g", { n: " 3", h: BOARD.holes, s: starts, g: goals }],
     ["in lists that are kept as JSON text", "grid=map,starts=s,goals=g", { map: ["SFH", "FHG", "FSG"], s: JSON.stringify(starts), g: JSON.stringify(goals) }], // biome-ignore format: a row
   ])("%s", (_, mapping, row) => {
     expect(completeInstance(mapRow(parseFieldMapping(mapping), row)).hash).toBe(hash);
@@ -39,10 +41,35 @@ describe("a field mapping refuses", () => {
     ["a grid that is not square", { m: ["FFF", "FFF"], s: starts, g: goals }, "the grid is 2x3"],
     ["a path that leads nowhere, with the names that there are", { m: ["FF", "FF"], from: starts, g: goals }, 'there is no "s" (path s)'],
     ["starts and goals of different number", { m: ["FF", "FF"], s: starts, g: [[0, 0]] }, "2 starts but 1 goals"],
+    ["a grid that is a number", { m: 7, s: starts, g: goals }, "the grid is no list of rows"],
+    ["a row of the grid that is an object", { m: ["FF", { a: 1 }], s: starts, g: goals }, "row 1 of the grid is neither text nor a list"],
+    ["starts that are a number", { m: ["FF", "FF"], s: 5, g: goals }, '"s" is no list'],
+    ["a start that is missing", { m: ["FF", "FF"], s: [null], g: [[0, 0]] }, "start 0 is no cell: null"],
     ["a coordinate that is none", { m: ["FF", "FF"], s: [[0, 0.5]], g: [[0, 0]] }, "start 0 is no cell: [0,0.5]"],
   ])("%s", (_, row, said) => {
     expect(() => mapRow(grid, row)).toThrow(InputError);
     expect(() => mapRow(grid, row)).toThrow(said);
+  });
+
+  it.each<[string, string, unknown, string]>([
+    ["a size that is no number", "size=n", { n: true }, '"n" is no whole number: true'],
+    ["a size that is a list", "size=n", { n: [3] }, '"n" is no whole number: [3]'],
+    ["an empty size", "size=n", { n: "" }, '"n" is no whole number: ""'],
+    ["a size with a fraction", "size=a.n", { a: { n: 3.5 } }, '"a.n" is no whole number: 3.5'],
+    ["an id that is an object", "id=i", { i: { x: 1 }, size: 3, agents: [] }, '"i" is no name: {"x":1}'],
+    [
+      "an agent without a goal, by its place",
+      "agents=a",
+      { size: 3, a: [BOARD.agents[0], { start: [0, 1] }] },
+      'there is no "goal" in "a.1"',
+    ],
+    ["a nested path that ends too early, with where it ended", "size=a.b.c", { a: { b: 5 } }, 'there is no "c" in "a.b" (path a.b.c)'],
+    ["a name that every object has", "size=constructor", {}, 'there is no "constructor"'],
+    ["a row that is no record", "size=n", null, 'there is no "n"'],
+  ])("%s", (_, mapping, row, said) => {
+    const read = () => mapRow(parseFieldMapping(mapping), row);
+    expect(read).toThrow(InputError);
+    expect(read).toThrow(said);
   });
 
   it("unknown keys, keys without a value, keys given twice, and letters that are both", () => {

@@ -4,7 +4,7 @@
  * under the family's own name and, where it is missing, computed by `completeInstance`. Refuses what it would have to guess.
  */
 import { z } from "zod";
-import { ConfigError, InputError, parseWith } from "../../core/index.js";
+import { ConfigError, InputError, parseWith, shorten } from "../../core/index.js";
 import { DEFAULT_LETTERS, readGrid } from "./grid-letters.js";
 import { MAX_SIZE, MIN_SIZE } from "./instance.js";
 
@@ -95,7 +95,7 @@ export function mapRow(mapping: FieldMapping, row: unknown): Record<string, unkn
     record.size = width;
     record.holes = holes;
   }
-  if (mapping.size !== undefined) record.size = Number(look(row, mapping.size));
+  if (mapping.size !== undefined) record.size = wholeNumber(look(row, mapping.size), mapping.size);
   else if (record.size === undefined) record.size = own.size;
   if (mapping.holes !== undefined) record.holes = [...((record.holes as unknown[] | undefined) ?? []), ...cells(mapping.holes, "hole")];
   else if (record.holes === undefined) record.holes = own.holes ?? [];
@@ -114,22 +114,43 @@ export function mapRow(mapping: FieldMapping, row: unknown): Record<string, unkn
   } else {
     const from = mapping.agents ?? "agents";
     record.agents = list(look(row, from), from).map((agent, i) => {
-      const [start, goal] = Array.isArray(agent) ? agent : [look(agent, "start"), look(agent, "goal")];
+      const at = `${from}.${i}`;
+      const [start, goal] = Array.isArray(agent) ? agent : [look(agent, "start", at), look(agent, "goal", at)];
       return { start: cell(start, `start of agent ${i}`), goal: cell(goal, `goal of agent ${i}`) };
     });
   }
   const id = mapping.id === undefined ? own.id : look(row, mapping.id);
-  if (id !== undefined) record.id = String(id);
+  if (id !== undefined) record.id = nameOf(id, mapping.id ?? "id");
   return record;
 }
 
-/** The value at a dotted path: names, numbers from 0 in lists, `*` for every item of a list. @throws {InputError} where there is nothing */
-function look(value: unknown, dotted: string): unknown {
+/** Data sets keep numbers as text and, in columns of 64 bits, as big integers. */
+function wholeNumber(value: unknown, from: string): number {
+  const isNumeric = typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && value.trim() !== "");
+  if (isNumeric && Number.isSafeInteger(Number(value))) return Number(value);
+  throw new InputError({ message: `"${from}" is no whole number: ${shown(value)}`, value, expected: "a whole number", remedy: "correct the path in the mapping" }); // biome-ignore format: one line
+}
+
+function nameOf(value: unknown, from: string): string {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "bigint") return String(value);
+  throw new InputError({ message: `"${from}" is no name: ${shown(value)}`, value, expected: "a text or a number", remedy: "correct the path in the mapping" }); // biome-ignore format: one line
+}
+
+function shown(value: unknown): string {
+  return shorten(typeof value === "bigint" ? String(value) : (JSON.stringify(value, (_, v) => (typeof v === "bigint" ? Number(v) : v)) ?? String(value)), 80); // biome-ignore format: one line
+}
+
+/**
+ * The value at a dotted path: names, numbers from 0 in lists, `*` for every item of a list.
+ * @param within where `value` stands, for messages
+ * @throws {InputError} where there is nothing
+ */
+function look(value: unknown, dotted: string, within = ""): unknown {
   const walk = (at: unknown, names: readonly string[], so: string): unknown => {
     const [name, ...rest] = names;
     if (name === undefined) return at;
     if (name === "*") return list(at, so).map((item, i) => walk(item, rest, `${so}.${i}`));
-    const next = typeof at === "object" && at !== null ? (at as Record<string, unknown>)[name] : undefined;
+    const next = typeof at === "object" && at !== null && Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : undefined;
     if (next !== undefined && next !== null) return walk(next, rest, so === "" ? name : `${so}.${name}`);
     throw new InputError({
       message: `there is no "${name}"${so === "" ? "" : ` in "${so}"`} (path ${dotted})`,
@@ -138,7 +159,7 @@ function look(value: unknown, dotted: string): unknown {
       remedy: "correct the path in the mapping",
     });
   };
-  return walk(typeof value === "string" && dotted !== "" ? asJson(value) : value, dotted.split("."), "");
+  return walk(typeof value === "string" && dotted !== "" ? asJson(value) : value, dotted.split("."), within);
 }
 
 /** Data sets often keep a whole record as JSON text in one column. */
@@ -166,12 +187,13 @@ function readCell(value: unknown, order: "rc" | "xy", what: string): [number, nu
     pair = [named.row ?? named.r, named.column ?? named.col ?? named.c];
     if (pair.every((n) => n !== undefined)) return readCell(pair, "rc", what);
   }
-  if (pair?.length === 2 && pair.every((n) => Number.isInteger(n) && (n as number) >= 0)) {
-    const [a, b] = pair as [number, number];
+  const numbers = pair?.map((n) => (typeof n === "bigint" ? Number(n) : n));
+  if (numbers?.length === 2 && numbers.every((n) => Number.isInteger(n) && (n as number) >= 0)) {
+    const [a, b] = numbers as [number, number];
     return order === "xy" ? [b, a] : [a, b];
   }
   throw new InputError({
-    message: `${what} is no cell: ${JSON.stringify(value)}`,
+    message: `${what} is no cell: ${shown(value)}`,
     value,
     expected: order === "xy" ? "[x, y] from 0, or {x, y}" : "[row, column] from 0, or {row, column}",
     remedy: "correct the row, or the mapping's coordinates",
