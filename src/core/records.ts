@@ -119,7 +119,12 @@ export const rewardSchema = z.strictObject({
 export type Reward = z.infer<typeof rewardSchema>;
 
 /** An outside failure on one rollout: recorded, never scored. */
-export const failureSchema = z.strictObject({ boundary: z.string(), message: z.string(), attempts: z.int().positive() });
+export const failureSchema = z.strictObject({
+  boundary: z.string(),
+  message: z.string(),
+  /** 0 where nothing was asked: the budget was used up, or the key had been refused before. */
+  attempts: z.int().nonnegative(),
+});
 
 export const rolloutSchema = z.strictObject({
   /** `${stage}/${purpose}/${step}/${prompt}/${sample}`: unique within a run. */
