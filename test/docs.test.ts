@@ -12,7 +12,15 @@ import { smallChange } from "../docs/examples/small-change.js";
 import { parseOptions } from "../src/cli/options.js";
 import { loadRecipe, recipeNames, resolveRecipe } from "../src/cli/recipes.js";
 import { VERBS } from "../src/cli/verbs.js";
-import { engineerOptionsSchema, eventSchema, grpoOptionsSchema, parseWith, Seed, trainerOptionsSchema } from "../src/core/index.js";
+import {
+  engineerOptionsSchema,
+  eventSchema,
+  grpoOptionsSchema,
+  parseWith,
+  Seed,
+  servingOptionsSchema,
+  trainerOptionsSchema,
+} from "../src/core/index.js";
 import { recipeReference } from "../src/core/recipe-reference.js";
 import { ENGINEERS, engineeringDemonstration, humanStatus, readHumanAnswer, VARIANTS } from "../src/engineers/index.js";
 import { familyConformance } from "../src/environments/conformance.js";
@@ -187,11 +195,12 @@ describe("examples in YAML and JSON", () => {
         expect(readHumanAnswer(text), page).toMatchObject({ config: { "5": { data_ratio: 1, hole_ratio: 0.2, wait_ratio: 0.3 } } });
         continue;
       }
-      if (Object.keys(value).every((key) => key === "engineer" || key === "trainer")) {
+      if (Object.keys(value).every((key) => ["engineer", "trainer", "serving"].includes(key))) {
         // Part of a recipe: what it says is accepted in a shipped one.
-        const { engineer, trainer } = value;
+        const { engineer, trainer, serving } = value;
         if (engineer !== undefined) parseWith(engineerOptionsSchema, engineer, page);
         if (trainer !== undefined) parseWith(trainerOptionsSchema, trainer, page);
+        if (serving !== undefined) parseWith(servingOptionsSchema, serving, page);
         continue;
       }
       const recipe = "stages" in value ? resolveRecipe(value, [], page) : undefined;
