@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { ConfigError, InputError } from "../core/index.js";
-import { loadRecipe, recipeNames } from "./recipes.js";
+import { loadRecipe, readText, readYaml, recipeNames } from "./recipes.js";
 
 const minimal = "name: mine\nstages: 2\ninstances: 10\nconfig: { a: 1 }\nbase: checkpoints/base\n";
 function file(text: string, name = "mine.yaml"): string {
@@ -61,6 +61,12 @@ test.each([
 
 test("an override can supply what the recipe lacks", () => {
   expect(loadRecipe(file(minimal.replace(/base.*\n/, "")), ["base=x"]).recipe.base).toBe(resolve("x"));
+});
+
+test("a file that is not there and a folder in place of a file are told apart", () => {
+  expect(() => readYaml("/nowhere/a.yaml")).toThrow(/\/nowhere\/a\.yaml: no such file/);
+  expect(() => readText(tmpdir(), "a text")).toThrow(/: a folder, not a file/);
+  expect(() => readText(tmpdir(), "a text")).toThrow(InputError);
 });
 
 test("YAML that cannot be read is refused with its line", () => {

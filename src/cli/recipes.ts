@@ -43,20 +43,20 @@ export function resolveRecipe(value: unknown, overrides: readonly string[], what
   return parseWith(recipeSchema, changed, `${what} with ${overrides.map((o) => `--set ${o}`).join(" ")}`);
 }
 
+/** @throws {InputError} a file that is not there, or cannot be read. */
+export function readText(path: string, expected: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const problem = code === "ENOENT" ? "no such file" : code === "EISDIR" ? "a folder, not a file" : `cannot be read: ${message}`;
+    throw new InputError({ message: `${path}: ${problem}`, value: path, expected, remedy: "check the path", cause });
+  }
+}
+
 /** A YAML or JSON file as a value. @throws {InputError} naming line and column of what cannot be read. */
 export function readYaml(path: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (cause) {
-    throw new InputError({
-      message: `${path}: no such file`,
-      value: path,
-      expected: "a YAML or JSON file",
-      remedy: "check the path",
-      cause,
-    });
-  }
+  const text = readText(path, "a YAML or JSON file");
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
   if (error !== undefined) {

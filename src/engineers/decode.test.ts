@@ -70,6 +70,13 @@ describe("a chat answer", () => {
     refused(`{"rationale": "two\nlines", "draft": ${answer}}`, /raw line break/);
   });
 
+  it("may stand in fences within fences, in any of them", () => {
+    accepted(`\`\`\`\`markdown\n\`\`\`json\n${answer}\n\`\`\`\n\`\`\`\``);
+    accepted(`\`\`\`json\n\`\`\`json\n${answer}`);
+    accepted(`~~~\n${answer}\n~~~\n> ${answer}`);
+    refused(`\`\`\`json\n${answer}\n\`\`\`\n\`\`\`json\n${with2({ load: 0.9, fog: 0, traffic: 0 })}\n\`\`\``, /contradict/);
+  });
+
   it("that was cut off at the token limit is refused even when an object is complete", () => {
     expect(decodeChatAnswer(answer, "length", target)).toMatchObject({ ok: false, reason: expect.stringMatching(/token limit/) });
   });
@@ -88,6 +95,15 @@ describe("a chat answer", () => {
     refused('{"config": {"2": {"load": 01}}}', /comma or a closing bracket/);
     refused('{"rationale": "two\nlines", "config": {}}', /raw line break/);
     refused(`${'{"a":'.repeat(100)}1${"}".repeat(100)}`, /nested deeper/);
+    refused(`{"config": ${"[".repeat(10_000)}${"]".repeat(10_000)}}`, /nested deeper/);
+    refused('{"config": {"2": {"load": ٠.٥}}}', /a value was expected/);
+    refused('{"config": {"2": {"load": ０.５}}}', /a value was expected/);
+    refused('{"config": {"2": {"load": 0x1}}}', /comma or a closing bracket/);
+    refused('{"config": {"2": {"load": 1_000}}}', /comma or a closing bracket/);
+    refused('{"config": {"2": {"load": .5}}}', /a value was expected/);
+    refused('{"config": {"2": {"load": +1}}}', /a value was expected/);
+    refused("{'config': {'2': {'load': 1}}}", /no JSON object/);
+    refused('{“config”: {"2": {"load": 1}}}', /no object with the key "config"/);
   });
 
   it("with what the schema does not have is refused by name", () => {
@@ -95,6 +111,13 @@ describe("a chat answer", () => {
     refused(JSON.stringify({ config: good, confidence: 1 }), /unknown key "confidence"/);
     refused(JSON.stringify({ config: { ...good, "16": good["8"] } }), /unknown distance "16"/);
     refused('{"config": {"__proto__": {"load": 1}}}', /unknown distance/);
+    refused('{"__proto__": {"config": {}}, "config": {"2": {"load": 1}}}', /unknown key/);
+    refused('{"config": {"2": {"__proto__": 1}}}', /unknown knob/);
+    refused('{"config": {"2": {"load": {"valueOf": 1}}}}', /an object, not a number/);
+    refused('{"config": {"２": {"load": 1}}}', /unknown distance/);
+    refused('{"config": {"02": {"load": 1}}}', /unknown distance/);
+    refused('{"config": {"2": {"load": true}}}', /a boolean, not a number/);
+    expect(({} as Record<string, unknown>).load).toBeUndefined();
     refused(with2({ load: 0.2, foggy: 0.1 }), /unknown knob "foggy".*did you mean fog/);
     refused('{"config": {"2": {"constructor": 1}}}', /unknown knob "constructor"/);
     refused(JSON.stringify({ config: [1] }), /a list/);
@@ -189,6 +212,20 @@ describe("a compact answer", () => {
   });
 });
 
+/** The config of every piece of the text between two braces that is a JSON object. */
+function configsIn(text: string): unknown[] {
+  const at = (brace: string) => [...text.matchAll(new RegExp(`\\${brace}`, "g"))].map((m) => m.index);
+  return at("{").flatMap((start) =>
+    at("}").flatMap((end) => {
+      try {
+        return [(JSON.parse(text.slice(start, end + 1)) as { config?: unknown }).config];
+      } catch {
+        return [];
+      }
+    }),
+  );
+}
+
 describe("decoding any text", () => {
   const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(-0.1, 0, 1, 30, 1e308, Number.MAX_SAFE_INTEGER));
   const stratum = fc.constantFrom("2", "4", "8", "16", "__proto__", "toString", "");
@@ -248,6 +285,23 @@ describe("decoding any text", () => {
     );
   });
 
+  it("takes from an answer with letters changed, lost, doubled or put in only what JSON reads there, or nothing", () => {
+    const edit = fc.record({ at: fc.nat(answer.length - 1), remove: fc.nat(3), insert: fc.constantFrom("", "0", "9", "-", "e", ".", '"', "{", "}", ",", ":", "\\", " ", "\n", "}}", "2", "é") }); // biome-ignore format: one record
+    const mutated = fc.array(edit, { minLength: 1, maxLength: 3 }).map((edits) => {
+      let text = answer;
+      for (const { at, remove, insert } of edits) text = text.slice(0, at) + insert + text.slice(at + remove);
+      return text;
+    });
+    fc.assert(
+      fc.property(mutated, (text) => {
+        const decoded = decode(text);
+        if (!decoded.ok || decoded.repairs.length > 0) return;
+        expect(configsIn(text)).toContainEqual(decoded.table);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   it("finds the answer behind any debris that holds no object of its own", () => {
     const harmless = fc
       .array(fc.constantFrom("```json\n", "prose ", "}", "]", "[", "{ ", "{1} ", "\n"), { maxLength: 12 })
@@ -288,6 +342,21 @@ describe("decoding any text", () => {
       expect((user + system) / 1e6, `"${unit}" repeated`).toBeLessThan(2);
     }
   }, 60_000);
+
+  it("takes linear time on ten megabytes as well: ten times that of one, whatever the machine", () => {
+    const seconds = (text: string) => {
+      const started = process.cpuUsage();
+      decode(text);
+      const { user, system } = process.cpuUsage(started);
+      return (user + system) / 1e6;
+    };
+    for (const unit of ['{"a":[', `${answer} `]) {
+      const short = unit.repeat(Math.ceil(1_000_000 / unit.length));
+      const one = Math.min(seconds(short), seconds(short));
+      // A quadratic reading would take a hundred times as long.
+      expect(seconds(short.repeat(10)), `"${unit}" repeated`).toBeLessThan(30 * one + 1);
+    }
+  }, 120_000);
 
   it("scans exactly the objects that JSON.parse accepts", () => {
     fc.assert(

@@ -3,7 +3,7 @@
  * file or from a run's rollout, or both beside each other: every broken rule stands in the picture at its step and cells. The ending of
  * `--out` says what is made.
  */
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname, extname } from "node:path";
 import { completionSchema, type FinishReason, InputError, parseWith, type Rendering } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
@@ -26,6 +26,7 @@ import {
 import { readRows, writeFileAtomic } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { loadInstanceSet } from "../instance-sets.js";
+import { readText } from "../recipes.js";
 import { storedRollout } from "../stored-rollout.js";
 
 type Named = Board & { id?: string };
@@ -229,16 +230,7 @@ function optimum(board: Board, objective: Objective): Drawn {
 
 async function answerOf(board: Named, file: string): Promise<{ text: string; finish: "stop" | "length" }> {
   if (![".jsonl", ".parquet"].includes(extname(file).toLowerCase())) {
-    const text = await readFile(file, "utf8").catch((cause) => {
-      throw new InputError({
-        message: `${file}: cannot be read`,
-        value: file,
-        expected: "a text file with the answer",
-        remedy: "check the path",
-        cause,
-      });
-    });
-    return { text, finish: "stop" };
+    return { text: readText(file, "a text file with the answer"), finish: "stop" };
   }
   for await (const rows of readRows(file)) {
     for (const row of rows) {
