@@ -38,8 +38,13 @@ export async function loadInstanceSet(source: string, family: AnyFamily, limit?:
 }
 
 function completed(row: unknown, family: AnyFamily, mapping: RowMapping | undefined, at: string): InstanceBase {
+  return within(at, () => family.complete(mapping === undefined ? row : mapping(row)));
+}
+
+/** What `task` gives; what it refuses is told with the place, e.g. "boards.parquet, row 7". @throws {InputError} */
+export function within<T>(at: string, task: () => T): T {
   try {
-    return family.complete(mapping === undefined ? row : mapping(row));
+    return task();
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new InputError({

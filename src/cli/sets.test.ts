@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { callCli } from "../../test/call-cli.js";
 import { instanceSchema, mapfFrozenLake, parsePrompt, transformBoard } from "../environments/mapf-frozenlake/index.js";
-import { readParquetRows } from "../store/index.js";
+import { readParquetRows, writeParquet } from "../store/index.js";
 
 let folder: string;
 const at = (name: string): string => join(folder, name);
@@ -72,6 +73,28 @@ describe("export", () => {
     await callCli(["export", at("boards.jsonl"), "--out", at("there.parquet")]);
     await callCli(["export", at("there.parquet"), "--out", at("back.jsonl")]);
     expect(readFileSync(at("back.jsonl"), "utf8")).toBe(readFileSync(at("boards.jsonl"), "utf8"));
+  });
+
+  it("reads a foreign Parquet file of nested columns and of JSON text under its mapping", async () => {
+    const cell = z.array(z.int());
+    const schema = z.object({ meta: z.object({ n: z.int(), pits: z.string() }), bots: z.array(z.object({ from: cell, to: cell })) });
+    const row = { meta: { n: 3, pits: "[[0, 1]]" }, bots: [{ from: [0, 0], to: [2, 2] }, { from: [2, 0], to: [0, 2] }] }; // biome-ignore format: one row
+    await writeParquet(at("nested.parquet"), schema, [row]);
+    const map = "size=meta.n,holes=meta.pits,starts=bots.*.from,goals=bots.*.to";
+    expect((await callCli(["export", at("nested.parquet"), "--map", map, "--out", at("flat.jsonl")])).code).toBe(0);
+    expect(lines("flat.jsonl")[0]).toMatchObject({
+      size: 3,
+      holes: [[0, 1]],
+      agents: [{ start: [0, 0], goal: [2, 2] }, { start: [2, 0], goal: [0, 2] }], // biome-ignore format: one row
+    });
+    for (const verb of [
+      ["export", at("nested.parquet"), "--out", at("no.jsonl")],
+      ["solve", at("nested.parquet")],
+    ]) {
+      const { code, stderr } = await callCli([...verb, "--map", map.replace("from", "form")]);
+      expect(code).toBe(2);
+      expect(stderr).toContain('nested.parquet, row 1: there is no "form" in "bots.0"');
+    }
   });
 
   it("leaves nothing behind when a row is no board, and names the row", async () => {

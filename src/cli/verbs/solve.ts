@@ -13,6 +13,7 @@ import { movingAiBoard, parseMap, parseScenario } from "../../environments/mapf-
 import { readRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { drawPlan } from "../draw-plan.js";
+import { within } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 
 export default defineVerb({
@@ -82,7 +83,10 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
     return movingAiBoard(grid, parseScenario(await readText(scenario), scenario, grid, agents), `${file} with ${scenario}`);
   }
   const mapping = openMapping(map, familyByName("mapf-frozenlake"));
-  const asBoard = (value: unknown, at: string) => parseWith(boardSchema, mapping === undefined ? value : mapping(value), at, InputError, BOARD); // biome-ignore format: one line
+  const asBoard = (value: unknown, at: string) => {
+    const record = mapping === undefined ? value : within(at, () => mapping(value));
+    return parseWith(boardSchema, record, at, InputError, BOARD);
+  };
   if (kind === ".jsonl" || kind === ".ndjson" || kind === ".parquet" || (kind === ".json" && (row > 1 || mapping !== undefined))) {
     let read = 0;
     for await (const rows of readRows(file)) {

@@ -35,6 +35,8 @@ export const fieldMappingSchema = z.strictObject({
 });
 export type FieldMapping = z.output<typeof fieldMappingSchema>;
 
+const KEYS = `keys: ${Object.keys(fieldMappingSchema.shape).join(", ")}`;
+
 /** `key=value,key=value`. @throws {ConfigError} for a part without "=", a key twice, an unknown key or a value of the wrong kind */
 export function parseFieldMapping(text: string): FieldMapping {
   const given: Record<string, string> = {};
@@ -45,7 +47,7 @@ export function parseFieldMapping(text: string): FieldMapping {
       throw new ConfigError({
         message: at < 1 ? `mapping: "${part}" is not key=value` : `mapping: "${key}" is given twice`,
         value: text,
-        expected: `key=value pairs with commas between; keys: ${Object.keys(fieldMappingSchema.shape).join(", ")}`,
+        expected: `key=value pairs with commas between; ${KEYS}`,
         remedy: "for letters with a comma or an equals sign write the mapping as a YAML or JSON file",
       });
     }
@@ -56,7 +58,7 @@ export function parseFieldMapping(text: string): FieldMapping {
 
 /** @throws {ConfigError} */
 export function readFieldMapping(value: unknown, source: string): FieldMapping {
-  const mapping = parseWith(fieldMappingSchema, value, source);
+  const mapping = parseWith(fieldMappingSchema, value, source, ConfigError, `${KEYS} (docs/data.md)`);
   const shared = mapping.hole.find((letter) => mapping.free.includes(letter));
   if (shared === undefined) return mapping;
   const fix = (given: string[], standard: readonly string[], other: string[]) =>
