@@ -1,4 +1,5 @@
 import { readdirSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EnvironmentFamily } from "../core/index.js";
 import { CHAT_TOKENS, estimatedTokens, renderChat } from "./chat-rendering.js";
@@ -107,6 +108,60 @@ describe("the renderings of one context", () => {
       renderCompact(long, own, family).slice(-bare.slice(bare.indexOf("<current>")).length),
     );
     expect(words(renderCompact(long, own, family, { earlierStages: 40, words: 120 }))).toBeLessThanOrEqual(120);
+  });
+
+  it("hold any budget that the failures leave room for, with the newest stages that fit and all of the failures", () => {
+    const grown = (count: number, texts: readonly number[]) => {
+      const long = structuredClone(context);
+      const stage = long.history[1]!;
+      long.history = Array.from({ length: count }, (_, i) => ({ ...structuredClone(stage), stage: i, initial: i === 0 }));
+      long.explanations = texts.filter((i) => i < count).map((i) => ({ stage: i, text: `why ${i} `.repeat(i) }));
+      long.stage = count;
+      return long;
+    };
+    const modules = fc.subarray(["G", "H", "S", "T", { module: "H", initial: "include" } as const]).filter((own) => own.filter((m) => m === "H" || typeof m === "object").length < 2); // biome-ignore format: one condition
+    const texts = fc.uniqueArray(fc.nat(14), { maxLength: 15 }).map((list) => list.sort((a, b) => a - b));
+    const failures = (text: string) => text.slice(text.indexOf("## Failures"), text.indexOf("\n## ", text.indexOf("## Failures") + 5));
+    const stagesIn = (text: string) =>
+      [...text.matchAll(/^(?:### Stage (\d+)|- stage (\d+):)/gm)].map((m) => Number(m[1] ?? m[2])).sort((a, b) => a - b);
+    fc.assert(
+      fc.property(fc.nat(15), texts, modules, fc.integer({ min: 1, max: 9000 }), (count, explained, own, tokens) => {
+        const long = grown(count, explained);
+        const variant = parseVariant({ name: "own", modules: ["F", ...own] });
+        const whole = renderChat(long, variant, family, { tokens: Number.MAX_SAFE_INTEGER });
+        const text = renderChat(long, variant, family, { tokens });
+        expect(failures(text)).toBe(failures(whole));
+        const [all, shown] = [stagesIn(whole), stagesIn(text)];
+        // The newest, whole stages: what is said of a stage is left out together.
+        expect(shown).toEqual(all.filter((stage) => stage >= (shown[0] ?? Number.POSITIVE_INFINITY)));
+        if (shown.length > 0) expect(estimatedTokens(text)).toBeLessThanOrEqual(tokens);
+        const next = all.filter((stage) => !shown.includes(stage)).at(-1);
+        if (next === undefined) {
+          expect(text).toBe(whole);
+          return;
+        }
+        // One stage more would not have fitted.
+        const later = <T extends { stage: number }>(list: readonly T[]) => list.filter((p) => p.stage >= next);
+        const more = { ...long, history: later(long.history), explanations: later(long.explanations) };
+        expect(estimatedTokens(renderChat(more, variant, family, { tokens: Number.MAX_SAFE_INTEGER }))).toBeGreaterThan(tokens);
+      }),
+      { numRuns: 150 },
+    );
+    fc.assert(
+      fc.property(fc.nat(15), modules, fc.integer({ min: 1, max: 400 }), (count, own, words) => {
+        const long = grown(count, []);
+        const variant = parseVariant({ name: "own", modules: ["F", ...own] });
+        const view = (budget: number) => compactView(long, variant, family, { earlierStages: 15, words: budget });
+        const [whole, thinned] = [view(Number.MAX_SAFE_INTEGER), view(words)];
+        expect(thinned.current).toEqual(whole.current);
+        expect(thinned.history).toEqual(whole.history.slice(whole.history.length - thinned.history.length));
+        if (thinned.history.length > 0) expect(viewWords(thinned, family).length).toBeLessThanOrEqual(words);
+        if (thinned.history.length === whole.history.length) return;
+        const more = { ...thinned, history: whole.history.slice(whole.history.length - thinned.history.length - 1) };
+        expect(viewWords(more, family).length).toBeGreaterThan(words);
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it("refuse a failure code that the family does not know", () => {
