@@ -12,7 +12,8 @@ const LONGEST_REQUEST = 300;
 const servingShape = {
   served_model_name: z
     .string()
-    .regex(/^[\w.:/-]+$/, "letters, digits, dots, dashes, colons, slashes")
+    // No colon: behind one SGLang looks for the name of an adapter.
+    .regex(/^[\w./-]+$/, "letters, digits, dots, dashes, slashes")
     .default("policy")
     .describe("Name of the model in requests and in /v1/models, whichever checkpoint is behind it."),
   host: z.string().default("127.0.0.1").describe("Address the server listens on; it has no key."),

@@ -119,21 +119,25 @@ test("SGLang is paused, given the weights and continued, and stays up while the 
 });
 
 test.each([
-  ["refuses-weights", /answered 400: the shapes differ/],
-  ["keeps-weights", /says that its weights are those of \/checkpoints\/0/],
-])("SGLang that %s is not asked with the old ones: it is started anew, or the run ends where no retry is left", async (fault, reason) => {
-  const options = { kind: "sglang", weights: "update" };
-  const again = served(options, { FAKE_FAULT: fault });
-  await again.policy(0).complete(requests(1));
-  expect(texts(await again.policy(1).complete(requests(1)))[0]).toMatch(/^\/checkpoints\/1 /);
-  expect(again.told.filter((line) => line.startsWith("attempt"))).toEqual([expect.stringMatching(reason)]);
-  expect(again.ledger().filter((line) => line.startsWith("start"))).toEqual(["start /checkpoints/0", "start /checkpoints/1"]);
+  ["refuses-weights", {}, /answered 400: the shapes differ/],
+  ["keeps-weights", {}, /says that its weights are those of \/checkpoints\/0/],
+  ["keeps-weights", { FAKE_OLD: "" }, /says that its weights are those of \/checkpoints\/0/],
+])(
+  "SGLang that %s is not asked with the old ones: it is started anew, or the run ends where no retry is left",
+  async (fault, old, reason) => {
+    const options = { kind: "sglang", weights: "update" };
+    const again = served(options, { ...old, FAKE_FAULT: fault });
+    await again.policy(0).complete(requests(1));
+    expect(texts(await again.policy(1).complete(requests(1)))[0]).toMatch(/^\/checkpoints\/1 /);
+    expect(again.told.filter((line) => line.startsWith("attempt"))).toEqual([expect.stringMatching(reason)]);
+    expect(again.ledger().filter((line) => line.startsWith("start"))).toEqual(["start /checkpoints/0", "start /checkpoints/1"]);
 
-  const never = served({ ...options, retries: 0 }, { FAKE_FAULT: fault });
-  await never.policy(0).complete(requests(1));
-  await expect(never.policy(1).complete(requests(1))).rejects.toThrow(reason);
-  expect(never.ledger()).not.toContain("ask /checkpoints/1");
-});
+    const never = served({ ...options, retries: 0 }, { ...old, FAKE_FAULT: fault });
+    await never.policy(0).complete(requests(1));
+    await expect(never.policy(1).complete(requests(1))).rejects.toThrow(reason);
+    expect(never.ledger()).not.toContain("ask /checkpoints/1");
+  },
+);
 
 test("a server that dies amid an evaluation is started again and asked for what is missing alone", async () => {
   const { policy, told, ledger, checkpoint } = served({ concurrency: 1 }, { FAKE_FAULT: "dies-amid", FAKE_ONCE: join(dir, "amid") });

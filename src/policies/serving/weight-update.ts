@@ -42,8 +42,9 @@ export async function updateWeights(url: string, model: string, { timeout, signa
     throw refused(model, { message: `/update_weights_from_disk answered ${status}: ${said}` });
   }
   await ordered("/continue_generation");
-  // Newer servers call it /model_info and keep the old name.
-  const info = await call("GET", "/get_model_info");
+  const named = await call("GET", "/model_info");
+  // Older servers have it under its older name alone.
+  const info = named.status === 404 ? await call("GET", "/get_model_info") : named;
   const known = infoSchema.safeParse(json(info.text));
   if (info.status === 200 && known.success && known.data.model_path !== model) {
     throw refused(model, { message: `the server says that its weights are those of ${known.data.model_path}` });

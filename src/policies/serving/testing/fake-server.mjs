@@ -54,7 +54,7 @@ const server = createServer(async (request, response) => {
       if (fault === "refuses-weights") return reply(400, { success: false, message: "the shapes differ" });
       if (fault !== "keeps-weights") model = body.model_path;
       return reply(200, { success: true, message: "Succeeded to update model weights." });
-    case "/get_model_info":
+    case process.env.FAKE_OLD === undefined ? "/model_info" : "/get_model_info":
       return reply(200, { model_path: model });
     case "/v1/chat/completions":
       break;
