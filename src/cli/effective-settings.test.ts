@@ -55,6 +55,16 @@ test("what a policy file sets is sent, stored with its hash, planned with and na
   expect(JSON.parse((await callCli(["eval", at("e"), "--json"])).stdout).policy).toBe(`vllm:m@${endpoint.baseUrl}`);
 });
 
+test("the prices of a policy file's budget are what is planned and reported with, unless the command line has others", async () => {
+  const file = policyFile("priced.json", { budget: { money: 100, prices: { prompt: 0, completion: 2000 } } });
+  const line = ["eval", "--policy", file, ...SET, "--json"];
+  expect(JSON.parse((await callCli([...line, "--dry-run"])).stdout).price.total).toBeCloseTo(1.2, 9);
+  const other = await callCli([...line, "--dry-run", "--price-in", "0", "--price-out", "1000"]);
+  expect(JSON.parse(other.stdout).price.total).toBeCloseTo(0.6, 9);
+  // Two answers of five tokens each.
+  expect(JSON.parse((await callCli(line)).stdout).total.price).toBeCloseTo(0.02, 9);
+});
+
 test("the samples of a board go out as one request where the endpoint takes n, and each has its record", async () => {
   const before = endpoint.seen.length;
   const { stdout, code } = await callCli(["eval", "--policy", policyFile("n.json"), ...SET, "--samples", "3", "--out", at("n"), "--json"]);

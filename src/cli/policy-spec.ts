@@ -102,6 +102,13 @@ export async function describePolicy(spec: string): Promise<PolicyDescription> {
   }
 }
 
+/** What a policy file says a million tokens cost, in US dollars; undefined where it says nothing. @throws as `describePolicy` */
+export async function policyPrices(spec: string): Promise<{ input: number; output: number } | undefined> {
+  const named = await readSpec(spec);
+  const prices = named.kind === "endpoint" ? named.options.budget.prices : undefined;
+  return prices === undefined ? undefined : { input: prices.prompt, output: prices.completion };
+}
+
 const SCRIPTED_RENDERING = { oracle: "compact", random: "chat" } as const satisfies Record<string, Rendering>;
 
 function argumentOf(kind: string): string {

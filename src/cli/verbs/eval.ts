@@ -27,7 +27,7 @@ import { planEvaluation, planText } from "../evaluation-plan.js";
 import { createEvaluation, type EvaluationRequest, openEvaluation, openSlots, runEvaluation } from "../evaluation-run.js";
 import { loadInstanceSet } from "../instance-sets.js";
 import type { Values } from "../options.js";
-import { describePolicy, openPolicy, POLICY_HINT } from "../policy-spec.js";
+import { describePolicy, openPolicy, POLICY_HINT, policyPrices } from "../policy-spec.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 import { loadEvaluation, noteChanged, requireSameSet } from "../stored-evaluations.js";
 import { openProgress } from "../view/progress.js";
@@ -55,7 +55,7 @@ const OPTIONS = {
   resume: { type: "text", hint: "DIR", description: "Go on with the evaluation in this folder: ask what is missing or failed outside" },
   replay: { type: "text", hint: "DIR", description: "The same as naming DIR: its table again, from its records alone" },
   compare: { type: "text", hint: "DIR", description: "Paired difference against the evaluation in this folder" },
-  "price-in": { type: "number", hint: "USD", least: 0, description: "Price of a million prompt tokens" },
+  "price-in": { type: "number", hint: "USD", least: 0, description: "Price of a million prompt tokens; the policy file's unless given" },
   "price-out": { type: "number", hint: "USD", least: 0, description: "Price of a million completion tokens" },
   format: { type: "choice", of: ["table", "markdown", "latex", "csv", "json"], default: "table", description: "Format of the result" },
   layout: { type: "choice", of: ["sizes", "paper"], description: "A row for each size, or the paper's: a row for each policy" },
@@ -143,7 +143,7 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
       ...effectiveSettings(spec, described, sampling, context.note),
       seed: values.seed,
       rendering,
-      ...pricesOf(values),
+      ...(await pricesOf(values, spec)),
     };
     if (opened === undefined) {
       const kept = values.resume === undefined ? {} : { out: values.resume };
@@ -228,9 +228,13 @@ function readPassAt(given: readonly string[]): number[] | undefined {
   });
 }
 
-function pricesOf(values: EvalValues): Pick<EvaluationRequest, "prices"> {
+/** The command line's, else those of the policy file's budget. */
+async function pricesOf(values: EvalValues, spec: string): Promise<Pick<EvaluationRequest, "prices">> {
   const [input, output] = [values["price-in"], values["price-out"]];
-  if (input === undefined && output === undefined) return {};
+  if (input === undefined && output === undefined) {
+    const prices = await policyPrices(spec);
+    return prices === undefined ? {} : { prices };
+  }
   if (input !== undefined && output !== undefined) return { prices: { input, output } };
   throw new InputError({
     message: `--price-${input === undefined ? "in" : "out"} is missing`,
