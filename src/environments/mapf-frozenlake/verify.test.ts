@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { verdictSchema } from "../../core/index.js";
+import { Seed, verdictSchema } from "../../core/index.js";
 import type { Board } from "./instance.js";
 import { FAILURE_CODES, stepLimit } from "./rules.js";
 import { anyBoard, boardOf, chatAnswer, compactAnswer, instanceOf } from "./testing/boards.js";
@@ -372,38 +372,63 @@ describe("the verifier is total", () => {
     );
   });
 
-  it("judges a megabyte of garbage in linear time", () => {
+  /** A pass over a megabyte takes some milliseconds of the processor; a quadratic one takes minutes. */
+  function judgedInTime(text: string) {
     const instance = instanceOf(crossing);
-    const size = 1_000_000;
-    const garbage = [
-      "<answer>",
-      "<answer",
-      "</answer>",
-      "<think>",
-      "</think>",
-      "<cell:0,0>",
-      "<cell:",
-      "<next>",
-      "Agent 0: UP,",
-      " ",
-      "\n",
-      "x",
-      "9",
-      "\ud800",
-      "<answer>Agent 0: UP\n",
-    ];
-    for (const piece of garbage) {
-      const text = piece.repeat(Math.ceil(size / piece.length));
-      for (const rendering of ["chat", "compact"] as const) {
-        const started = performance.now();
-        const verdict = verify(instance, text, "stop", rendering);
-        expect(verdict.ok).toBe(false);
-        expect(verdict.reason.length).toBeLessThan(300);
-        // A pass over a megabyte takes a few milliseconds; a quadratic one takes minutes.
-        expect(performance.now() - started).toBeLessThan(1000);
-      }
-      const inside = verify(instance, `<answer>${text}</answer>`, "stop", "chat");
-      expect(inside.ok).toBe(false);
+    for (const [completion, rendering] of [
+      [text, "chat"],
+      [text, "compact"],
+      [`<answer>${text}</answer>`, "chat"],
+    ] as const) {
+      // biome-ignore format: a table
+      const before = process.cpuUsage();
+      const verdict = verify(instance, completion, "stop", rendering);
+      const { user, system } = process.cpuUsage(before);
+      expect(verdict.ok, text.slice(0, 60)).toBe(false);
+      expect(verdict.reason.length).toBeLessThan(300);
+      expect((user + system) / 1e6, text.slice(0, 60)).toBeLessThan(0.5);
+    }
+  }
+  const MEGABYTE = 1_000_000;
+  const pieces = [
+    "<answer>",
+    "<answer",
+    "</answer>",
+    "<answer></answer>",
+    "<answer>\nAgent 0: UP\n</answer>",
+    "<think>",
+    "</think>",
+    "<think></think>",
+    "<cell:0,0>",
+    "<cell:",
+    "<next>",
+    "Agent 0: UP,",
+    "Agent 0:\n",
+    "agent",
+    "UP, ",
+    " ",
+    "\n",
+    "\r\n",
+    "\t",
+    ",",
+    "<",
+    "x",
+    "9",
+    "\ud800",
+    "\u{1F600}",
+    "<answer>Agent 0: UP\n",
+  ];
+
+  it.each(pieces)("judges a megabyte of %j in linear time", (piece) => {
+    judgedInTime(piece.repeat(Math.ceil(MEGABYTE / piece.length)));
+  });
+
+  it("judges a megabyte of anything in linear time: runs of each piece of the language, and of no language, in any order", () => {
+    const random = Seed.root("verify/megabyte").at(0);
+    for (let round = 0; round < 20; round++) {
+      let text = "";
+      while (text.length < MEGABYTE) text += random.pick(pieces).repeat(1 + random.below(random.pick([2, 100, 20_000])));
+      judgedInTime(text);
     }
   });
 });

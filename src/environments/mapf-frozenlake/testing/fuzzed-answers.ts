@@ -3,7 +3,7 @@
  * detours, jumps and padding), written in either rendering and sometimes damaged. Item i of a name is always the same.
  */
 import { type Random, Seed } from "../../../core/index.js";
-import type { Board, Cell, Instance } from "../instance.js";
+import { type Board, type Cell, type Instance, MAX_AGENTS, MAX_SIZE } from "../instance.js";
 import { renderPlan } from "../prompt.js";
 import { ACTIONS, type Action } from "../rules.js";
 import { instanceOf } from "./boards.js";
@@ -33,9 +33,10 @@ export function fuzzedAnswer(name: string, index: number): FuzzedAnswer {
 }
 
 function randomBoard(random: Random): Board {
-  const size = random.between(2, 6);
+  // Mostly small and few, where answers are often nearly right; up to the limits now and then.
+  const size = random.below(8) === 0 ? random.between(7, MAX_SIZE) : random.between(2, 6);
   const cells = random.shuffle(Array.from({ length: size * size }, (_, i): Cell => [Math.floor(i / size), i % size]));
-  const agents = Math.min(random.between(1, 4), cells.length - 1);
+  const agents = Math.min(random.below(8) === 0 ? random.between(5, MAX_AGENTS) : random.between(1, 4), cells.length - 1);
   const holes = random.below(Math.max(1, Math.floor(0.3 * (cells.length - agents)) + 1));
   const free = cells.slice(holes);
   const goals = random.shuffle([...free]).slice(0, agents);
