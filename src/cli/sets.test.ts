@@ -148,6 +148,13 @@ describe("audit", () => {
     ]);
     expect(report.overlaps.map(({ shared }: { shared: number }) => shared)).toEqual([40]);
     expect(await json(at("run"), "--against", "bench-3")).toMatchObject({ pairs: 2, overlaps: [] });
+    // The same seed gives the same boards, unless the run's are left out.
+    const again = ["generate", "--config", at("config.yaml"), "--count", "40", "--seed", "1", "--quiet"];
+    await callCli([...again, "--out", at("same.jsonl")]);
+    await callCli([...again, "--exclude", at("run"), "--exclude", "bench-3", "--out", at("others.jsonl")]);
+    const shared = async (name: string) => (await json(at("run"), "--against", at(name))).overlaps.map((o: { shared: number }) => o.shared);
+    expect(await shared("same.jsonl")).toEqual([40, 40]);
+    expect(await shared("others.jsonl")).toEqual([]);
   });
 
   it("with --recompute finds an optimum that is recorded wrongly", async () => {

@@ -13,6 +13,7 @@ import {
 } from "../../core/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { requireRowFormat, writeFileAtomic, writeRows } from "../../store/index.js";
+import { setsIn } from "../audit-sets.js";
 import { defineVerb } from "../define-verb.js";
 import { readInstanceSet } from "../instance-sets.js";
 import { readYaml } from "../recipes.js";
@@ -27,7 +28,7 @@ export default defineVerb({
     seed: { type: "integer", hint: "S", required: true, least: 0, description: "Seed; the same seed gives the same instances" },
     out: { type: "text", hint: "FILE.jsonl|.parquet", required: true, description: "File to write" },
     workers: { type: "integer", hint: "W", default: 1, least: 1, description: "Worker threads; the result does not depend on it" },
-    exclude: { type: "list", hint: "FILE|SET", description: "Leave out boards that are in this file or benchmark set, under any symmetry" },
+    exclude: { type: "list", hint: "SET", description: "Leave out boards of this file, benchmark set or run folder, under any symmetry" },
     family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
     json: { type: "flag", description: "The manifest as one JSON document on stdout" },
     quiet: { type: "flag", description: "No progress on stderr" },
@@ -56,7 +57,7 @@ export default defineVerb({
       });
     }
     const exclude = new TextIndex();
-    for (const source of values.exclude) {
+    for (const [, source] of values.exclude.flatMap(setsIn)) {
       for await (const batch of readInstanceSet(source, family)) for (const { hash } of batch) exclude.add(hash);
     }
     const progress = openProgress({ quiet: values.quiet || (values.json && process.stderr.isTTY !== true) });
