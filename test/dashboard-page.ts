@@ -73,7 +73,7 @@ export class Dashboard {
       if (!request.url().startsWith(base) && !/^(data|blob):/.test(request.url())) faults.push(`request to ${request.url()}`);
     });
     await page.goto(`${base}${hash}`);
-    await page.locator("h1, .problem").first().waitFor(PATIENCE);
+    await page.locator("h1").waitFor(PATIENCE);
     return { page, faults };
   }
 
@@ -87,7 +87,7 @@ export class Dashboard {
 export async function visit(page: Page, address: string): Promise<void> {
   await page.goto("about:blank");
   await page.goto(address);
-  await page.locator("h1, .problem").first().waitFor(PATIENCE);
+  await page.locator("h1").waitFor(PATIENCE);
   await page.locator(".loading").waitFor({ state: "detached", ...PATIENCE });
 }
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { chat, startTestEndpoint } from "../src/policies/endpoint/test-endpoint.js";
 import { RunFolder } from "../src/store/index.js";
-import type { RolloutDetail, RolloutPage } from "../src/ui/records.js";
+import type { RolloutDetail, RolloutPage, RunDetail } from "../src/ui/records.js";
 import type { UiServer } from "../src/ui/server/serve.js";
 import { callCli } from "./call-cli.js";
 import { ACTIONS, Dashboard, HAS_CHROMIUM, type OpenOptions, PATIENCE, ROOT, violations, visit } from "./dashboard-page.js";
@@ -67,6 +67,7 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
       benchmarks: "#/benchmarks",
       "no such run": "#/run/nothing",
       "no such stage": "#/run/stored/stage/9",
+      "no such rollout": "#/run/stored/rollout/validation/0/none",
     };
   }
 
@@ -90,6 +91,21 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
       await page.close();
     },
   );
+
+  test("behind the picture of a run stand its numbers: the report's, stage by stage", async () => {
+    const { report } = await answer<RunDetail>("runs/stored");
+    const { page } = await open("#/run/stored");
+    await page.getByText("Rates as a table").click();
+    const rows = await page.locator("section[aria-label='Rates'] tbody tr").allTextContents();
+    const percent = (rate: number): string => `${(100 * rate).toFixed(1)} %`;
+    const checkpoints = [report.base, ...report.stages.map((s) => s.validation)];
+    expect(rows).toHaveLength(checkpoints.length);
+    checkpoints.forEach((v, i) => {
+      expect(rows[i]).toContain(percent(v!.valid.rate));
+      expect(rows[i]).toContain(["3", "4", "5"].map((s) => percent(v!.by_size[s]!.optimal.rate)).join(""));
+    });
+    await page.close();
+  });
 
   test("a folder without runs says how to make one", async () => {
     const empty = join(dashboard.dir, "empty");
@@ -162,9 +178,9 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
     await page.getByRole("button", { name: "Play" }).waitFor();
     for (const [name, place, start, holds] of [
       ["plan as GIF", 0, "GIF89a", ""],
-      ["as SVG", 0, "<svg", "<animate"],
+      ["as SVG", 0, "<svg", "@keyframes"],
       ["optimum as GIF", 0, "GIF89a", ""],
-      ["as SVG", 1, "<svg", "<animate"],
+      ["as SVG", 1, "<svg", "@keyframes"],
     ] as const) {
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name }).nth(place).click()]);
       const bytes = readFileSync(await download.path(), "latin1");
@@ -175,17 +191,15 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
   });
 
   test("an answer without a plan is shown with its reason, on the board at its start", async () => {
-    const copy = join(runs, "planless");
-    cpSync(join(runs, "stored"), copy, { recursive: true });
-    const { rows } = await answer<RolloutPage>("runs/planless/rollouts?code=parse-error,truncated");
-    if (rows.length > 0) {
-      const { page, faults } = await open((await first("code=parse-error,truncated", "planless")).address);
-      await page.getByText("The answer holds no plan that could be drawn").waitFor();
-      expect(await page.getByRole("link", { name: "plan as GIF" }).count()).toBe(0);
-      expect(faults).toEqual([]);
-      await page.close();
-    }
-    rmSync(copy, { recursive: true });
+    const { page, faults } = await open((await first("code=parse-error,truncated")).address);
+    await page.getByText("The answer holds no plan that could be drawn").waitFor();
+    expect(await page.locator("svg.board").first().getAttribute("aria-label")).toMatch(/^Plan of the policy, step 0: agent 0 at row \d/);
+    expect([
+      await page.getByRole("link", { name: "plan as GIF" }).count(),
+      await page.getByRole("link", { name: "optimum as GIF" }).count(),
+    ]).toEqual([0, 1]);
+    expect(faults).toEqual([]);
+    await page.close();
   });
 
   const sqlText = (page: Page): Promise<string> => page.getByLabel("SQL", { exact: true }).inputValue();

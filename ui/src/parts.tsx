@@ -1,5 +1,6 @@
 /** Small pieces that every view uses: problems, loading, state marks, tables behind pictures. */
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { ApiProblem, RunState } from "../../src/ui/records.js";
 import type { Connection } from "./api.js";
 
@@ -24,6 +25,18 @@ export function Loading({ what }: { what: string }) {
     <p class="loading muted" role="status">
       Reading {what} …
     </p>
+  );
+}
+
+/** A view before its record has come: reading, or why it cannot be read. */
+export function NotYet(props: { title: string; what: string; problem: ApiProblem | undefined; retry: () => void }) {
+  const { title, what, problem, retry } = props;
+  if (problem === undefined) return <Loading what={what} />;
+  return (
+    <>
+      <h1>{title}</h1>
+      <Problem problem={problem} retry={retry} />
+    </>
   );
 }
 
@@ -71,12 +84,13 @@ export function Outcome({ outcome }: { outcome: string }) {
   );
 }
 
-/** The numbers of a picture, for those who want or need them. */
+/** The numbers of a picture, for those who want or need them; made when they are opened, since a long run has thousands. */
 export function Numbers({ head, rows, label }: { head: string[]; rows: (string | number)[][]; label: string }) {
+  const [open, setOpen] = useState(false);
   return (
-    <details class="numbers">
+    <details class="numbers" onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary>{label} as a table</summary>
-      <DataTable head={head} rows={rows} label={label} />
+      {open ? <DataTable head={head} rows={rows} label={label} /> : null}
     </details>
   );
 }

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Rollout, recipeSchema, rolloutSchema, SCHEMA_VERSION, stageConfigSchema, validationReportSchema } from "../../core/index.js";
 import { instanceSchema, mapfFrozenLake } from "../../environments/mapf-frozenlake/index.js";
 import { isOwnHost } from "../../server/own-host.js";
@@ -182,8 +182,26 @@ test("a run, its stage and its rollouts are what the records say", async () => {
   const run = await json<RunDetail>("/api/runs/one");
   expect([run.state, run.report.base?.valid.rate, run.stages[0]?.requested]).toEqual(["interrupted", 0.5, config.sizes]);
   const stage = await json<StageDetail>("/api/runs/one/stages/0");
-  expect([stage.proposal, stage.validation?.["3"]?.codes.hole]).toEqual([null, 1]);
+  expect([stage.proposal, stage.taken, stage.knobs, stage.validation?.["3"]?.codes.hole]).toEqual([null, null, config.sizes, 1]);
+  expect(stage.ask).toMatchObject({
+    own: { engineer: "self", variant: "V6", model: null },
+    variants: expect.arrayContaining(["V1", "V6"]),
+  });
+  expect(stage.ask.engineers).toEqual(expect.arrayContaining(["self", "llm", "rule"]));
+  expect(stage.ask.engineers.filter((name) => ["human", "replay"].includes(name))).toEqual([]);
   expect((await get("/api/runs/one/stages/7")).status).toBe(404);
+});
+
+test("a run is read once for all who ask at once, the server's own look before the first reader included; after a failure again", async () => {
+  const opened = vi.spyOn(RunFolder, "open");
+  const { app, warm, close } = createApp({ runs, host: "127.0.0.1", signal: ending.signal });
+  const ask = async () => (await app.request("http://localhost:4680/api/runs/one", { headers: HOST })).status;
+  opened.mockRejectedValueOnce(new Error("the disk is away"));
+  await warm();
+  expect(await Promise.all([warm(), ask(), ask(), ask()])).toEqual([undefined, 200, 200, 200]);
+  expect(opened).toHaveBeenCalledTimes(2);
+  opened.mockRestore();
+  await close();
 });
 
 describe("rollouts", () => {

@@ -3,7 +3,7 @@ import type { Benchmarks, EvaluationEntry, PublishedTables } from "../../../src/
 import { useApi } from "../api.js";
 import { Forest } from "../charts/forest.js";
 import { byNumber, count, percent, points } from "../format.js";
-import { DataTable, Empty, Loading, Problem } from "../parts.js";
+import { DataTable, Empty, NotYet } from "../parts.js";
 import { route, useRoute } from "../route.js";
 
 export function BenchmarksView() {
@@ -12,7 +12,7 @@ export function BenchmarksView() {
     against === null ? "benchmarks" : `benchmarks?against=${encodeURIComponent(against)}`,
     10_000,
   );
-  if (data === undefined) return problem === undefined ? <Loading what="the evaluations" /> : <Problem problem={problem} retry={reload} />;
+  if (data === undefined) return <NotYet title="Benchmarks" what="the evaluations" problem={problem} retry={reload} />;
   const groups = new Map<string, EvaluationEntry[]>();
   for (const e of data.evaluations) {
     if (e.report === null) continue;
@@ -63,7 +63,7 @@ function Group({ title, entries, paired }: { title: string; entries: EvaluationE
         label={`Rates on ${title}`}
         head={["evaluation", "n", "valid", "optimal", ...sizes.map((s) => `valid, size ${s}`)]}
         rows={entries.map((e) => [
-          <span key="n" class="rate-cell">
+          <span key="n" class="name-cell">
             {e.id} <span class="muted small">{short(e.report!.policy)}</span>
           </span>,
           count(e.report!.total.n),

@@ -4,7 +4,7 @@ import { useApi } from "../api.js";
 import { Curves, SERIES } from "../charts/curves.js";
 import { Forest } from "../charts/forest.js";
 import { count, percent, points, tokens } from "../format.js";
-import { DataTable, Empty, Loading, Numbers, Problem, State } from "../parts.js";
+import { DataTable, Empty, NotYet, Numbers, State } from "../parts.js";
 import { href } from "../route.js";
 
 export function CompareView({ ids }: { ids: string[] }) {
@@ -14,13 +14,16 @@ export function CompareView({ ids }: { ids: string[] }) {
   );
   if (ids.length < 2)
     return (
-      <Empty title="Nothing to compare">
-        <p>
-          Tick two or more runs in <a href={href("runs")}>the list</a>.
-        </p>
-      </Empty>
+      <>
+        <h1>Runs beside each other</h1>
+        <Empty title="Nothing to compare">
+          <p>
+            Tick two or more runs in <a href={href("runs")}>the list</a>.
+          </p>
+        </Empty>
+      </>
     );
-  if (data === undefined) return problem === undefined ? <Loading what="the runs" /> : <Problem problem={problem} retry={reload} />;
+  if (data === undefined) return <NotYet title="Runs beside each other" what="the runs" problem={problem} retry={reload} />;
   const curves = data.runs.map(({ id, report }) => ({
     label: id,
     points: [

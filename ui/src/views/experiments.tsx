@@ -6,7 +6,7 @@ import type { ExperimentEntry } from "../../../src/ui/records.js";
 import { useApi } from "../api.js";
 import { Forest } from "../charts/forest.js";
 import { percent, points } from "../format.js";
-import { DataTable, Empty, Loading, Problem } from "../parts.js";
+import { DataTable, Empty, NotYet } from "../parts.js";
 import { href } from "../route.js";
 
 const MEASURES = {
@@ -23,7 +23,7 @@ const SIGNED: readonly Measure[] = ["gain", "against", "conflictGain"];
 
 export function ExperimentsView() {
   const { data, problem, reload } = useApi<ExperimentEntry[]>("experiments", 10_000);
-  if (data === undefined) return problem === undefined ? <Loading what="the experiments" /> : <Problem problem={problem} retry={reload} />;
+  if (data === undefined) return <NotYet title="Experiments" what="the experiments" problem={problem} retry={reload} />;
   return (
     <>
       <h1>Experiments</h1>

@@ -20,7 +20,10 @@ export function RolloutView({ run, set, stage, id }: { run: string; set: string;
         problem === undefined ? (
           <Loading what="the rollout" />
         ) : (
-          <Problem problem={problem} retry={reload} />
+          <>
+            <h1>Rollout</h1>
+            <Problem problem={problem} retry={reload} />
+          </>
         )
       ) : (
         <>

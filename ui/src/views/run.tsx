@@ -4,7 +4,7 @@ import type { RunDetail, RunState, StepPoint } from "../../../src/ui/records.js"
 import { type Connection, useApi, useRunEvents, useSoon } from "../api.js";
 import { Score } from "../charts/score/score.js";
 import { byNumber, count, duration, knobLabel, percent, points, tokens } from "../format.js";
-import { Loading, Lost, Numbers, Outcome, Problem, State } from "../parts.js";
+import { Lost, NotYet, Numbers, Outcome, State } from "../parts.js";
 import { PHASES, type Phase, type RunEvent } from "../phases.js";
 import { href } from "../route.js";
 
@@ -36,7 +36,7 @@ export function RunView({ run }: { run: string }) {
     again: soon,
   });
   useEffect(() => setState(undefined), [data?.state]);
-  if (data === undefined) return problem === undefined ? <Loading what="the run" /> : <Problem problem={problem} retry={reload} />;
+  if (data === undefined) return <NotYet title={run} what="the run" problem={problem} retry={reload} />;
   const { report } = data;
   const at = live === QUIET && data.now !== null ? { ...QUIET, ...data.now } : live;
   const shownState = state ?? data.state;

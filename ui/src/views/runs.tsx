@@ -4,7 +4,7 @@ import type { RunEntry } from "../../../src/ui/records.js";
 import { useApi } from "../api.js";
 import { Sparkline } from "../charts/sparkline.js";
 import { ago, percent, points } from "../format.js";
-import { Empty, Loading, Problem, State } from "../parts.js";
+import { Empty, NotYet, Problem, State } from "../parts.js";
 import { href } from "../route.js";
 
 const LIVE_MS = 3000;
@@ -13,7 +13,7 @@ export function RunsView({ root }: { root: string }) {
   const { data, problem, reload } = useApi<RunEntry[]>("runs", LIVE_MS);
   const [ticked, setTicked] = useState<readonly string[]>([]);
   const [filter, setFilter] = useState("");
-  if (data === undefined) return problem === undefined ? <Loading what="the runs" /> : <Problem problem={problem} retry={reload} />;
+  if (data === undefined) return <NotYet title="Runs" what="the runs" problem={problem} retry={reload} />;
   if (data.length === 0) {
     return (
       <>

@@ -99,7 +99,7 @@ function Heat(props: {
   const level = Math.max(0, Math.min(1, value / (props.scale ?? 1)));
   const change = props.change ?? 0;
   return (
-    <g class={`heat ${kind} ${level > 0.55 ? "strong" : ""}`}>
+    <g class={`heat ${kind} ${level > 0.69 ? "full" : level > 0.49 ? "half" : ""}`}>
       <title>{title}</title>
       <rect x={x} y={y} width={w} height={ROW - 3} rx="3" style={{ "--level": `${(100 * level).toFixed(0)}%` }} />
       <text x={x + w / 2} y={y + 12} text-anchor="middle">

@@ -5,7 +5,7 @@
 import { useEffect } from "preact/hooks";
 import type { StageDetail } from "../../../../src/ui/records.js";
 import { useApi, useRunEvents, useSoon } from "../../api.js";
-import { Loading, Lost, Outcome, Problem } from "../../parts.js";
+import { Lost, NotYet, Outcome } from "../../parts.js";
 import { href } from "../../route.js";
 import { AskAgain } from "./ask-again.js";
 import { Changes } from "./changes.js";
@@ -33,7 +33,7 @@ export function StageView({ run, stage, actions }: { run: string; stage: number;
       document.title = "Envwright";
     };
   }, [run, stage]);
-  if (data === undefined) return problem === undefined ? <Loading what="the stage" /> : <Problem problem={problem} retry={reload} />;
+  if (data === undefined) return <NotYet title={`Stage ${stage}`} what="the stage" problem={problem} retry={reload} />;
   const last = data.stages.at(-1) ?? stage;
   return (
     <>
