@@ -84,6 +84,7 @@ it("another seed, or another recipe, takes nothing", async () => {
     { recipe: { ...record.recipe, trainer: { ...record.recipe.trainer, grpo } } },
     { recipe: { ...record.recipe, reward: { ...record.recipe.reward, v_min: 0.123 } } },
     { recipe: { ...record.recipe, instances: 13 } },
+    { recipe: { ...record.recipe, config: { ...(record.recipe.config as object), agents: [2, 3] } } },
   ]) expect(await changed(change), JSON.stringify(change).slice(0, 40)).not.toBe(key); // biome-ignore format: one list
   // What names the run, and who proposes, is not in its bytes.
   for (const change of [{ recipe: { ...record.recipe, name: "x", stages: 7, engineer: { ...record.recipe.engineer, name: "rule" } } }]) {

@@ -56,7 +56,7 @@ async function finishedStage(dir: string, stage: number, key: string): Promise<R
 
 /**
  * What the stage's bytes depend on, once its config is settled: versions, seed, all of the recipe but what names the run and who proposes,
- * both evaluation sets, the config, and the checkpoint that it starts from with its trainer's state. Undefined for a stage that does not
+ * both evaluation sets, the settled config beside the recipe's, and the checkpoint that it starts from with its trainer's state. Undefined for a stage that does not
  * depend on these alone (an engine or a server outside of this process) or has no config yet.
  */
 export async function stageKey(run: RunFolder, stage: number): Promise<string | undefined> {
@@ -69,7 +69,7 @@ export async function stageKey(run: RunFolder, stage: number): Promise<string | 
   const from = from_checkpoint === 0 ? "base" : await run.checksum(from_checkpoint - 1, "checkpoint");
   const sets = [await run.checksum("run", "validation.parquet"), await run.checksum("run", "held-out.parquet")];
   if (from === undefined || sets[0] === undefined) return undefined;
-  const parts = { ...rest, versions, seed, stage, base: base_sha256, from, sets: sets.map((set) => set ?? null), config: normalised };
+  const parts = { ...rest, versions, seed, stage, base: base_sha256, from, sets: sets.map((set) => set ?? null), settled: normalised };
   return createHash("sha256").update(canonicalJson(parts)).digest("hex");
 }
 
