@@ -15,7 +15,8 @@ import { EnvwrightError, InputError, parseWith } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import { versions } from "../../store/index.js";
 import type { ApiProblem, Meta, ReproposeAnswer } from "../records.js";
-import { benchmarks, comparison, experiments } from "./comparisons.js";
+import { comparison, experiments } from "./comparisons.js";
+import { Evaluations } from "./evaluations.js";
 import { followEvents } from "./event-tail.js";
 import { guard } from "./guard.js";
 import { answerAsHuman, humanAnswerSchema } from "./human.js";
@@ -80,6 +81,7 @@ export function createApp(options: AppOptions): App {
   const { root } = shelf;
   const queries = new RolloutQueries();
   const questions = new SqlQuestions();
+  const evaluations = new Evaluations(root);
   const app = new Hono();
 
   app.use("*", guard({ host, actions: actions !== undefined }));
@@ -170,7 +172,7 @@ export function createApp(options: AppOptions): App {
     }
     return c.json(await comparison(shelf, ids));
   });
-  app.get("/api/benchmarks", async (c) => c.json(await benchmarks(root, c.req.query("against"))));
+  app.get("/api/benchmarks", async (c) => c.json(await evaluations.benchmarks(c.req.query("against"))));
   app.get("/api/experiments", async (c) => c.json(await experiments(root)));
 
   app.post("/api/runs/:run/stages/:stage/propose", async (c) => {

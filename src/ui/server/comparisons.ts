@@ -1,22 +1,13 @@
-/** What is compared with what: runs with runs on the same boards, evaluations with evaluations of the same set, arms of an experiment. */
+/** What is compared with what: runs with runs on the same boards, arms of an experiment. */
 import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CorruptFileError, EnvwrightError, parseJsonWith } from "../../core/index.js";
-import {
-  buildReport,
-  compareRuns,
-  compareSetReports,
-  isFinished,
-  PUBLISHED,
-  PUBLISHED_SOURCE,
-  type SetReport,
-  setReportSchema,
-} from "../../evaluation/index.js";
+import { compareRuns, isFinished } from "../../evaluation/index.js";
 import { type ArmSummary, matrixSchema } from "../../experiments/index.js";
 import { RUN_FILE } from "../../store/index.js";
-import type { Benchmarks, Comparison, EvaluationEntry, ExperimentEntry } from "../records.js";
+import type { Comparison, ExperimentEntry } from "../records.js";
 import type { ServedRoot } from "./root.js";
 import { stateOf } from "./run-state.js";
 import type { RunShelf } from "./runs.js";
@@ -27,9 +18,9 @@ export async function comparison(shelf: RunShelf, ids: readonly string[]): Promi
   const [first, ...others] = opened;
   return {
     runs: await Promise.all(
-      opened.map(async ({ id, dir, history }) => ({
+      opened.map(async ({ id, dir, history, report }) => ({
         id,
-        report: buildReport(history),
+        report,
         state: await stateOf(dir, isFinished(history), history.stages.at(-1)?.index),
       })),
     ),
@@ -59,42 +50,6 @@ function flat(value: unknown, path: string): [string, string][] {
     return Object.entries(value).flatMap(([name, inner]) => flat(inner, path === "" ? name : `${path}.${name}`));
   }
   return [[path, typeof value === "string" ? value : JSON.stringify(value)]];
-}
-
-/** @param against id of the evaluation that those of its set are compared with; the first of each set unless given */
-export async function benchmarks(root: ServedRoot, against?: string): Promise<Benchmarks> {
-  const evaluations: (EvaluationEntry & { full: SetReport | null })[] = [];
-  for (const id of await root.ids("evaluation")) {
-    const dir = root.folder("evaluation", id);
-    const path = join(dir, "report.json");
-    if (!existsSync(path)) {
-      evaluations.push({ id, report: null, full: null, problem: `not finished; go on with it: envwright eval --resume ${dir}` });
-      continue;
-    }
-    try {
-      const full = parseJsonWith(setReportSchema, await readFile(path, "utf8"), path, CorruptFileError);
-      const { outcomes: _, ...report } = full;
-      evaluations.push({ id, report, full, problem: null });
-    } catch (error) {
-      evaluations.push({ id, report: null, full: null, problem: reason(error) });
-    }
-  }
-  const paired: Benchmarks["paired"] = [];
-  for (const entry of evaluations) {
-    const same = evaluations.filter(
-      ({ full }) => full !== null && full.set_sha256 === entry.full?.set_sha256 && full.objective === entry.full.objective,
-    );
-    const reference = same.find(({ id }) => id === against) ?? same[0];
-    if (entry.full === null || reference?.full == null || reference === entry) continue;
-    const { valid, optimal } = compareSetReports(reference.full, entry.full);
-    const shown = ({ difference, interval, n }: typeof valid) => ({ difference, interval, n });
-    paired.push({ id: entry.id, reference: reference.id, valid: shown(valid), optimal: shown(optimal) });
-  }
-  return {
-    evaluations: evaluations.map(({ full: _, ...entry }) => entry),
-    paired,
-    published: { source: PUBLISHED_SOURCE, tables: PUBLISHED },
-  };
 }
 
 const resultsSchema = z.object({

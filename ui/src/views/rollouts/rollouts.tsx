@@ -1,7 +1,7 @@
 /** Instances and rollouts by filter, and the query under it. Filter and query are in the address. */
-import { useEffect, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
 import type { RolloutPage, RunDetail } from "../../../../src/ui/records.js";
-import { useApi } from "../../api.js";
+import { useApi, useRunEvents, useSoon } from "../../api.js";
 import { Loading, Problem } from "../../parts.js";
 import { href, route, useRoute } from "../../route.js";
 import { Filters } from "./filters.js";
@@ -19,6 +19,19 @@ export function RolloutsView({ run }: { run: string }) {
     return q.toString();
   }, [query]);
   const { data, problem, reload } = useApi<RolloutPage>(`runs/${encodeURIComponent(run)}/rollouts?${asked}`);
+  const soon = useSoon(
+    useCallback(() => {
+      detail.reload();
+      reload();
+    }, [detail.reload, reload]),
+  );
+  useRunEvents(run, detail.data?.offset, {
+    event: ({ type }) => {
+      if (type === "phase-finished") soon();
+    },
+    state: () => {},
+    again: soon,
+  });
   /** Another filter asks another query: a free one goes. */
   const change = (values: Record<string, string>): void => {
     const q = new URLSearchParams(query);
