@@ -1,4 +1,5 @@
 /** One evaluation as text: a row for each size and one for all, in per cent with intervals, and what failed in columns of its own. */
+import { points } from "../core/index.js";
 import type { PairedOutcome } from "./inference.js";
 import { latexTable, latexText } from "./latex.js";
 import { PUBLISHED_SOURCE, type PublishedRow } from "./published.js";
@@ -131,7 +132,6 @@ export function comparisonLine(reference: string, { valid, objectives }: SetComp
 }
 
 function outcomeText({ difference, interval, mcnemar }: PairedOutcome): string {
-  const points = (x: number) => `${x < 0 ? "−" : "+"}${Math.abs(100 * x).toFixed(1)}`;
   const test = mcnemar === null ? "" : `; McNemar ${mcnemar.only_other} against ${mcnemar.only_reference}, p ${probability(mcnemar.p)}`;
   return `${points(difference)} points (95 % CI ${points(interval[0])} to ${points(interval[1])}${test})`;
 }

@@ -2,13 +2,12 @@
  * A report as people read it: one plain sentence of what happened, then tables, in the terminal or as Markdown. Rates are in per cent,
  * differences in points. Says "no measurable change" where the interval holds zero.
  */
-import type { PairedDifference } from "../core/index.js";
+import { type PairedDifference, points } from "../core/index.js";
 import type { RunComparison } from "./comparison.js";
 import type { ReportedRate, ReportedStage, ReportedValidation, RunReport } from "./report.js";
 import { markdownTable, type TextTable, terminalTable } from "./text-table.js";
 
 const percent = (x: number) => (100 * x).toFixed(1);
-const points = (x: number) => `${x < 0 ? "−" : "+"}${Math.abs(100 * x).toFixed(1)}`;
 const rate = (r: ReportedRate) => `${percent(r.rate)} [${percent(r.interval[0])}, ${percent(r.interval[1])}]`;
 const difference = (d: PairedDifference) => `${points(d.difference)} [${points(d.interval[0])}, ${points(d.interval[1])}]`;
 

@@ -6,7 +6,7 @@
  * was chosen on, it would look better than it is, and so would the regret. Two intervals can be had, from boards (paired, each
  * board's mean over the seeds, which share their boards) and from the spread over seeds (t); the wider one is told, since few seeds can agree by chance.
  */
-import { mean, type PairedDifference, pairedOutcomes, pairedOverBoards, type ValidationReport, Z95 } from "../core/index.js";
+import { mean, type PairedDifference, pairedOutcomes, pairedOverBoards, points, type ValidationReport, Z95 } from "../core/index.js";
 import { markdownTable, type TextTable } from "../evaluation/index.js";
 import { type Estimate, estimate } from "./summary.js";
 
@@ -148,7 +148,6 @@ function changeOf(runs: readonly SeedPair[]): Change {
 }
 
 const percent = (x: number) => (100 * x).toFixed(1);
-const points = (x: number) => `${x >= 0 ? "+" : "−"}${Math.abs(100 * x).toFixed(1)}`;
 
 function change({ mean, interval }: Change): string {
   return `${points(mean)} [${points(interval[0])}, ${points(interval[1])}]`;
@@ -157,7 +156,7 @@ function change({ mean, interval }: Change): string {
 export function branchTable(report: BranchReport): TextTable {
   const several = (values: readonly number[]) => [...new Set(values)].join(", ");
   return {
-    title: "Branches",
+    title: "Rates on the validation set, gains in points; brackets: 95 % intervals, the wider of over boards (paired) and over seeds (t)",
     head: [
       "branch",
       "proposals",

@@ -4,7 +4,7 @@
  * wide and honest.
  */
 
-import { deviation, mean, type PairedDifference, pairedOutcomes, type ValidationReport } from "../core/index.js";
+import { deviation, mean, type PairedDifference, pairedOutcomes, points, type ValidationReport } from "../core/index.js";
 import { type ArmMeasures, armMeasures, measuresMarkdown } from "./arm-measures.js";
 import type { EngineerMeasures } from "./engineer-measures.js";
 
@@ -114,7 +114,6 @@ export function validAt(run: Pick<CellResult, "reports" | "tokens">, tokens: num
 }
 
 const percent = (x: number) => (100 * x).toFixed(1);
-const points = (x: number) => `${x >= 0 ? "+" : "−"}${Math.abs(100 * x).toFixed(1)}`;
 
 function rate(e: Estimate): string {
   return e.interval === undefined ? percent(e.mean) : `${percent(e.mean)} [${percent(e.interval[0])}, ${percent(e.interval[1])}]`;

@@ -150,11 +150,12 @@ export default defineVerb({
       ),
     });
     const document = { ...plan, cells: outcomes.map(({ cell, ...rest }) => ({ branch: cell.arm, seed: cell.seed, ...rest })), report };
-    const heading = `# Branches of stage ${stage} of ${basename(folder.dir)}\n\nFrom one checkpoint, each until it had sampled ${tokens} completion tokens (to the end of that step). Rates on the validation set.`;
+    const title = `Branches of stage ${stage} of ${basename(folder.dir)}`;
+    const how = `From one checkpoint, each until it had sampled ${tokens} completion tokens (to the end of that step).`;
     await writeFileAtomic(join(out, "results.json"), `${JSON.stringify(document, undefined, 2)}\n`);
-    await writeFileAtomic(join(out, "report.md"), `${heading}\n\n${branchMarkdown(report)}\n`);
+    await writeFileAtomic(join(out, "report.md"), `# ${title}\n\n${how}\n\n${branchMarkdown(report)}\n`);
     if (values.json) printJson(document);
-    else print(`${terminalTable(branchTable(report))}\n\n${regretSentence(report)}\nEverything is in ${out}`);
+    else print(`${title}. ${how}\n${terminalTable(branchTable(report))}\n\n${regretSentence(report)}\nEverything is in ${out}`);
     if (signal.aborted) throw new InterruptedError({ message: "interrupted", remedy: `go on with: ${resume}` });
     const failed = outcomes.filter((o) => o.state === "failed");
     if (failed.length > 0) {

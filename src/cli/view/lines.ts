@@ -1,5 +1,5 @@
 /** A run as plain lines, for a log or a pipe: one line where something was reached, and now and then one on the way. */
-import type { RunEvent } from "../../core/index.js";
+import { points, type RunEvent } from "../../core/index.js";
 import { duration, percent, waitingText } from "./live.js";
 import { type RunState, secondsLeft } from "./run-state.js";
 
@@ -51,8 +51,4 @@ export function progressLine(state: RunState, now: number): string | undefined {
     ...(valid === undefined ? [] : [`valid ${percent(valid)}`]),
     ...(left === undefined ? [] : [`about ${duration(left)} left`]),
   ].join(", ");
-}
-
-function points(x: number): string {
-  return `${x < 0 ? "−" : "+"}${Math.abs(100 * x).toFixed(1)}`;
 }

@@ -1,5 +1,5 @@
 /** The live view of a run as text: a few lines that are redrawn in place. A pure function of the state, the time and the width. */
-import { PHASES } from "../../core/index.js";
+import { PHASES, points } from "../../core/index.js";
 import { lastCheckpoint, type RunState, secondsLeft } from "./run-state.js";
 
 const BAR = 24;
@@ -55,8 +55,7 @@ function validationLines(state: RunState): string[] {
   if (last === undefined) return [];
   const base = state.validations.get(0);
   const { total, byStratum } = state.validations.get(last)!;
-  const change = (now: number, before: number | undefined) =>
-    last === 0 || before === undefined ? "" : ` (${now < before ? "−" : "+"}${Math.abs(100 * (now - before)).toFixed(1)})`;
+  const change = (now: number, before: number | undefined) => (last === 0 || before === undefined ? "" : ` (${points(now - before)})`);
   const cells = Object.entries(byStratum)
     .sort(([a], [b]) => Number(a) - Number(b))
     .map(([size, cell]) => `${size}: ${percent(cell.valid.rate)}${change(cell.valid.rate, base?.byStratum[size]?.valid.rate)}`);

@@ -29,8 +29,8 @@ test("in training, the view shows run, stage, bar, step, rates against the base,
   expect(text).toMatch(/^smoke {2}engineer self V6 {2}stage 2\/3 {2}\d+ s elapsed, about \d+ s left$/m);
   expect(text).toMatch(/generate → TRAIN █{12}░{12} 2\/4 → evaluate → diagnose → propose/);
   expect(text).toMatch(/training {4}step 2\/4 {2}reward \d\.\d{3} {2}valid \d+\.\d % {2}without variance/);
-  expect(text).toMatch(/validation {2}stage 0: valid \d+\.\d % \([+−]\d+\.\d\) {2}optimal/);
-  expect(text).toMatch(/by size {3}3: \d+\.\d % \([+−]\d+\.\d\) {2}4: .* 5: /);
+  expect(text).toMatch(/validation {2}stage 0: valid \d+\.\d % \([+−]?\d+\.\d\) {2}optimal/);
+  expect(text).toMatch(/by size {3}3: \d+\.\d % \([+−]?\d+\.\d\) {2}4: .* 5: /);
   expect(text).toMatch(/proposal {4}after stage 0 by self: accepted/);
 });
 

@@ -1,0 +1,5 @@
+/** A difference of shares as people read it: 0.0123 as "+1.2", −0.0123 as "−1.2"; what rounds to nothing has no sign. */
+export function points(difference: number): string {
+  const size = Math.abs(100 * difference).toFixed(1);
+  return size === "0.0" ? size : `${difference < 0 ? "−" : "+"}${size}`;
+}
