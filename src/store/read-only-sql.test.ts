@@ -130,9 +130,20 @@ test("rows, text, memory and time have their bounds", async () => {
   expect(performance.now() - start).toBeLessThan(10_000);
 });
 
-test("a reader who goes ends the query", async () => {
-  const gone = new AbortController();
-  const asked = askReadOnly(views, "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", gone.signal);
-  setTimeout(() => gone.abort(), 200);
-  await expect(asked).rejects.toThrow(/Interrupted/);
+test("a reader who goes ends the query, also one who has gone before it began", async () => {
+  for (const after of [0, 200]) {
+    const gone = new AbortController();
+    if (after === 0) gone.abort();
+    else setTimeout(() => gone.abort(), after);
+    const asked = askReadOnly(views, "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", gone.signal);
+    await expect(asked, `${after} ms`).rejects.toThrow(/Interrupted/);
+  }
+});
+
+test("a time that is over before the query begins ends it, and one of months does not", async () => {
+  const endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b";
+  await expect(ask(endless, { seconds: 0 })).rejects.toThrow("the query was stopped after 0 s");
+  expect((await ask("SELECT count(*) FROM range(20000) a, range(20000) b WHERE a.range < b.range", { seconds: 3e6 })).rows).toEqual([
+    ["199990000"],
+  ]);
 });

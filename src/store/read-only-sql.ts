@@ -39,6 +39,8 @@ export const SQL_LIMITS: SqlLimits = { rows: 500, text: 2000, seconds: 10 };
 export const SQL_LONGEST = 4000;
 /** Of the engine's buffers. What does not fit is refused: spilling would write. */
 const MEMORY = "256MB";
+/** Milliseconds between two looks at the time and at the reader. */
+const LOOK_EVERY = 50;
 
 /**
  * @param signal ends the query when the reader has gone
@@ -62,12 +64,11 @@ export async function askReadOnly(
   });
   const connection = await instance.connect();
   let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    connection.interrupt();
-  }, 1000 * limits.seconds);
-  const gone = (): void => connection.interrupt();
-  signal?.addEventListener("abort", gone, { once: true });
+  // Again and again: an interrupt that comes between two statements is lost, and so is a signal that was aborted before.
+  const watch = setInterval(() => {
+    late ||= performance.now() - start > 1000 * limits.seconds;
+    if (late || signal?.aborted) connection.interrupt();
+  }, LOOK_EVERY);
   try {
     for (const { name, sql: select } of views) await connection.run(`CREATE VIEW ${name} AS ${select}`);
     const paths = views.flatMap(({ files }) => files).map(sqlText);
@@ -83,8 +84,7 @@ export async function askReadOnly(
     if (late) throw refused(`the query was stopped after ${limits.seconds} s`, sql, "a query that reads or joins less");
     throw refused(wordsOf(error), sql, `SQL of DuckDB over ${views.map(({ name }) => name).join(", ")}`, error);
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", gone);
+    clearInterval(watch);
     connection.closeSync();
     instance.closeSync();
   }
