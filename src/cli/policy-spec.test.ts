@@ -97,6 +97,20 @@ describe("a policy file", () => {
     expect((refused as ConfigError).explain()).not.toContain(SECRET);
   });
 
+  it.each<[string, object]>([
+    ["a field of the body", { extra_body: { auth: { token: SECRET } } }],
+    ["the model's name", { model: `m-${SECRET}` }],
+    ["a path of the base URL", { base_url: `http://gateway/${SECRET}/v1` }],
+    ["the system message", { system: `say ${SECRET}` }],
+  ])("that holds the key in %s is refused, since it would be stored, and the error does not repeat it", async (_, more) => {
+    const path = file("holds.json", { endpoint: "vllm", model: "m", ...more });
+    const refused = await open(path, { environment: { VLLM_API_KEY: SECRET } }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ConfigError);
+    expect((refused as ConfigError).explain()).toMatch(/the key of vllm stands in the policy itself[\s\S]*VLLM_API_KEY alone/);
+    expect((refused as ConfigError).explain()).not.toContain(SECRET);
+    expect((await open(path, { environment: { VLLM_API_KEY: "another-key" } })).rendering).toBe("chat");
+  });
+
   it("that is missing or is not YAML is refused by name", async () => {
     await expect(open(at("nowhere.yaml"))).rejects.toThrow(/nowhere.yaml: no such file/);
     await expect(open(file("torn.yaml", "model: [m"))).rejects.toThrow(/torn.yaml/);

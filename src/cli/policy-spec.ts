@@ -94,7 +94,8 @@ export async function describePolicy(spec: string): Promise<PolicyDescription> {
     case "replay":
       return (await import("./call-records.js")).describeReplay(named.dir);
     case "endpoint": {
-      const { endpointName, endpointSettings } = await import("../policies/index.js");
+      const { endpointName, endpointSettings, requireKeyApart } = await import("../policies/index.js");
+      requireKeyApart(named.options, process.env[named.options.keyEnv]?.trim());
       return { name: endpointName(named.options), rendering: named.options.rendering, settings: endpointSettings(named.options) };
     }
     default:
@@ -131,8 +132,9 @@ async function policyFile(path: string): Promise<EndpointOptions> {
 }
 
 async function openEndpoint(options: EndpointOptions, request: PolicyRequest): Promise<Policy> {
-  const { EndpointPolicy, endpointKey, endpointName, endpointSettings } = await import("../policies/index.js");
+  const { EndpointPolicy, endpointKey, endpointName, endpointSettings, requireKeyApart } = await import("../policies/index.js");
   const key = endpointKey(options, request.environment ?? process.env);
+  requireKeyApart(options, key);
   const described = { name: endpointName(options), rendering: options.rendering, settings: endpointSettings(options) };
   const calls = await callsOf(request, options.record, described);
   // Waits differ from run to run on purpose: clients that were sent away together must not come back together.

@@ -134,6 +134,22 @@ export function endpointName({ endpoint, model, baseUrl, preset }: EndpointOptio
   return baseUrl === preset.baseUrl ? `${endpoint}:${model}` : `${endpoint}:${model}@${baseUrl}`;
 }
 
+/** Shorter keys are stand-ins for servers that want any ("0", "none"): they are no secret, and stand in many words. */
+export const SHORTEST_SECRET = 8;
+
+/**
+ * Refuses options that hold the key itself, wherever they do (a model's name, a path of the base URL, a field of the body): they are stored.
+ * @throws {ConfigError} which does not repeat it
+ */
+export function requireKeyApart(options: EndpointOptions, key: string | undefined): void {
+  if (key === undefined || key.length < SHORTEST_SECRET || !JSON.stringify(options).includes(JSON.stringify(key).slice(1, -1))) return;
+  throw new ConfigError({
+    message: `the key of ${options.endpoint} stands in the policy itself, which is stored with its results`,
+    expected: `the key in the environment variable ${options.keyEnv} alone`,
+    remedy: "take it out of the specification or the policy file",
+  });
+}
+
 /** The key from the environment; undefined where none is set and none is needed. @throws {ConfigError} where one is needed. */
 export function endpointKey(
   { keyEnv, preset, baseUrl, endpoint }: EndpointOptions,

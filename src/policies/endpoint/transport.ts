@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { JSONValue } from "ai";
 import { shorten } from "../../core/index.js";
 import { type ChatResponse, chatResponseSchema } from "./answer.js";
+import { SHORTEST_SECRET } from "./options.js";
 import { retryAfter } from "./retry.js";
 
 export interface TransportOptions {
@@ -49,9 +50,6 @@ export type AttemptOutcome =
 const PASSING = new Set([408, 409, 425, 429]);
 const SHOWN = 300;
 
-/** Shorter keys are stand-ins for servers that want any ("0", "none"): hidden, they would tear words and coordinates out of answers. */
-const SHORTEST_SECRET = 8;
-
 interface Exchange {
   response?: { status: number; headers: Headers; body: string };
   /** Why there is no response. */
@@ -66,6 +64,7 @@ export class Transport {
 
   constructor(private readonly options: TransportOptions) {
     const { key } = options;
+    // A stand-in for a key, hidden, would tear words and coordinates out of answers.
     this.keyPattern = key === undefined || key.length < SHORTEST_SECRET ? undefined : spellingsOf(key);
   }
 
