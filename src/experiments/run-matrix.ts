@@ -25,30 +25,28 @@ export async function runMatrix(matrix: Pick<Matrix, "seeds" | "arms" | "set">, 
   const begun = new Map<string, Promise<CellOutcome>>();
   let done = 0;
 
+  const settled = (outcome: CellOutcome): CellOutcome => {
+    done += 1;
+    if (outcome.state !== "interrupted") options.onCell?.(outcome.cell, outcome.state, done, all.length);
+    return outcome;
+  };
   const run = async (cell: Cell): Promise<CellOutcome> => {
     const awaited = cell.replays === undefined ? undefined : await begin(cell.replays);
-    if (awaited?.state === "failed") return { cell, state: "failed", message: `it replays ${cell.replays}, which failed` };
+    if (awaited?.state === "failed") return settled({ cell, state: "failed", message: `it replays ${cell.replays}, which failed` });
     return inSlot(async () => {
-      if (aborted()) return { cell, state: "interrupted" };
+      if (aborted()) return settled({ cell, state: "interrupted" });
       options.onCell?.(cell, "started", done, all.length);
       try {
         await options.runCell(cell);
-        return { cell, state: "done" };
+        return settled({ cell, state: "done" });
       } catch (error) {
-        return { cell, state: aborted() ? "interrupted" : "failed", message: (error as Error).message };
+        return settled({ cell, state: aborted() ? "interrupted" : "failed", message: (error as Error).message });
       }
     });
   };
   /** Each cell once, whoever asks first: the order of the matrix, or one that waits for it. */
   const begin = (folder: string): Promise<CellOutcome> => {
-    const cell = all.find((c) => c.folder === folder)!;
-    const outcome =
-      begun.get(folder) ??
-      run(cell).then((settled) => {
-        done += 1;
-        if (settled.state !== "interrupted") options.onCell?.(cell, settled.state, done, all.length);
-        return settled;
-      });
+    const outcome = begun.get(folder) ?? run(all.find((c) => c.folder === folder)!);
     begun.set(folder, outcome);
     return outcome;
   };
