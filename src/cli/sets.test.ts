@@ -109,6 +109,22 @@ describe("export", () => {
   });
 });
 
+describe("generate", () => {
+  it("refuses more boards than a small class has, and repeats them where that is allowed", async () => {
+    writeFileSync(at("tiny.yaml"), 'agents: [2]\nsizes: { "3": { data_ratio: 1, hole_ratio: 0, wait_ratio: 0.5 } }\n');
+    const twenty = ["generate", "--config", at("tiny.yaml"), "--count", "20", "--seed", "1", "--out", at("twenty.jsonl"), "--quiet"];
+    const { code, stderr } = await callCli(twenty);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/there are only 4 up to symmetry.*the set needs 10[\s\S]*--allow-repeats/);
+    expect((await callCli([...twenty, "--allow-repeats"])).code).toBe(0);
+    const hashes = lines("twenty.jsonl").filter(({ wait_required }) => wait_required).map(({ hash }) => hash); // biome-ignore format: one line
+    expect(hashes).toHaveLength(10);
+    expect(new Set(hashes).size).toBeLessThanOrEqual(4);
+    const { sampling } = JSON.parse(readFileSync(at("twenty.jsonl.manifest.json"), "utf8"));
+    expect(sampling.repeated).toBeGreaterThanOrEqual(6);
+  });
+});
+
 describe("audit", () => {
   const json = async (...argv: string[]) => JSON.parse((await callCli(["audit", "--json", ...argv])).stdout);
 

@@ -19,7 +19,7 @@ export function refusal(slot: Slot, cause: Unfillable): InfeasibleError {
       message: `of ${what} there are only ${members} up to symmetry and agent order${excluded > 0 ? `, ${excluded} of them excluded` : ""}; the set needs ${asked}`,
       value: slot,
       expected: `at most ${members - excluded} of this kind (all boards of the cell were gone through)`,
-      remedy: `lower the count or the data ratio of size ${slot.size}, change its hole ratio or wait ratio, or exclude fewer sets`,
+      remedy: `lower the count or the data ratio of size ${slot.size}, change its hole ratio or wait ratio, ${members > excluded ? "let boards repeat (--allow-repeats), " : ""}or exclude fewer sets`,
     });
   }
   const { kind, drawn, accepted } = cause;
@@ -28,7 +28,7 @@ export function refusal(slot: Slot, cause: Unfillable): InfeasibleError {
       message: `the space of ${what} is exhausted: ${accepted} new ones found in ${drawn} candidates, every further one is in this set or excluded`,
       value: slot,
       expected: `at most about ${accepted} more boards of this kind`,
-      remedy: `lower the data ratio of size ${slot.size}, change its hole ratio, or exclude fewer sets`,
+      remedy: `lower the data ratio of size ${slot.size}, change its hole ratio, let boards repeat (--allow-repeats), or exclude fewer sets`,
     });
   }
   const rate = `${accepted} accepted of ${drawn} candidates drawn (${((100 * accepted) / drawn).toFixed(4)} %)`;
