@@ -53,3 +53,13 @@ test("a database that could not be opened is opened again by the next request", 
   expect(opened).toBe(2);
   await queries.close();
 });
+
+test("two databases at once have a folder each for what does not fit into memory", async () => {
+  const folders: unknown[] = [];
+  for (const { connection, instance } of [await openBounded(), await openBounded()]) {
+    folders.push((await connection.runAndReadAll("SELECT current_setting('temp_directory')")).getRows()[0]![0]);
+    connection.closeSync();
+    instance.closeSync();
+  }
+  expect(new Set([tmpdir(), ...folders]).size).toBe(3);
+});

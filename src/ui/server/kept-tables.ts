@@ -4,8 +4,8 @@
  * extension.
  */
 import { statSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
+import { spillFolder } from "../../store/duckdb.js";
 import { LISTED } from "./rollout-tables.js";
 import { Turns } from "./turns.js";
 
@@ -91,7 +91,7 @@ export async function openBounded(): Promise<OpenDuckDB> {
   const instance = await DuckDBInstance.create(":memory:", {
     threads: "2",
     memory_limit: "200MB",
-    temp_directory: tmpdir(),
+    temp_directory: spillFolder(),
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
   });
