@@ -65,33 +65,42 @@ function distanceBetween(neighbours: number[][], from: number, to: number): numb
   return undefined;
 }
 
-/** Every combination of one choice per agent in which no two share a cell and no two exchange cells. */
-function jointMoves(from: number[], choices: number[][]): number[][] {
-  let partial: number[][] = [[]];
-  choices.forEach((options, i) => {
-    partial = partial.flatMap((chosen) =>
-      options
-        .filter((cell) => chosen.every((other, j) => other !== cell && !(other === from[i] && cell === from[j])))
-        .map((cell) => [...chosen, cell]),
-    );
-  });
-  return partial;
+/** Every combination of one choice per agent in which no two share a cell and no two exchange cells. The array is the same at each visit. */
+function eachJointMove(from: number[], choices: number[][], visit: (moved: number[]) => void): void {
+  const moved: number[] = [];
+  const choose = (agent: number): void => {
+    if (agent === from.length) {
+      visit(moved);
+      return;
+    }
+    for (const cell of choices[agent]!) {
+      let isFree = true;
+      for (let other = 0; other < agent && isFree; other++) {
+        isFree = moved[other] !== cell && !(moved[other] === from[agent] && cell === from[other]);
+      }
+      if (!isFree) continue;
+      moved[agent] = cell;
+      choose(agent + 1);
+    }
+  };
+  choose(0);
 }
 
 function shortestMakespan(neighbours: number[][], starts: number[], goals: number[]): number | undefined {
-  const seen = new Set([starts.join()]);
+  const keyOf = (cells: number[]) => cells.reduce((key, cell) => key * neighbours.length + cell, 0);
+  const seen = new Set([keyOf(starts)]);
   let frontier = [starts];
   for (let time = 0; frontier.length > 0; time++) {
     const next: number[][] = [];
     for (const cells of frontier) {
       if (cells.every((cell, i) => cell === goals[i])) return time;
       const choices = cells.map((cell) => [cell, ...neighbours[cell]!]);
-      for (const moved of jointMoves(cells, choices)) {
-        const key = moved.join();
-        if (seen.has(key)) continue;
+      eachJointMove(cells, choices, (moved) => {
+        const key = keyOf(moved);
+        if (seen.has(key)) return;
         seen.add(key);
-        next.push(moved);
-      }
+        next.push([...moved]);
+      });
     }
     frontier = next;
   }
@@ -99,33 +108,34 @@ function shortestMakespan(neighbours: number[][], starts: number[], goals: numbe
 }
 
 function cheapestSum(neighbours: number[][], starts: number[], goals: number[], mayWait: boolean): number | undefined {
-  const best = new Map<string, number>();
+  const best = new Map<number, number>();
   const buckets: Joint[][] = [];
-  const keyOf = (joint: Joint) => joint.cells.map((cell, i) => (joint.finished[i] ? `${cell}!` : cell)).join();
-  const reach = (joint: Joint, cost: number) => {
-    const key = keyOf(joint);
+  const keyOf = (cells: number[], finished: boolean[]) =>
+    cells.reduce((key, cell, i) => 2 * (key * neighbours.length + cell) + Number(finished[i]), 0);
+  const reach = (cells: number[], finished: boolean[], cost: number) => {
+    const key = keyOf(cells, finished);
     if ((best.get(key) ?? Number.POSITIVE_INFINITY) <= cost) return;
     best.set(key, cost);
     buckets[cost] ??= [];
-    buckets[cost].push(joint);
+    buckets[cost].push({ cells: [...cells], finished });
   };
-  reach({ cells: starts, finished: starts.map(() => false) }, 0);
+  reach(starts, starts.map(() => false), 0); // biome-ignore format: one call
   for (let cost = 0; cost < buckets.length; cost++) {
     for (const bucket = buckets[cost] ?? []; bucket.length > 0; ) {
-      const joint = bucket.pop()!;
-      if (best.get(keyOf(joint))! < cost) continue;
-      if (joint.finished.every(Boolean)) return cost;
-      joint.cells.forEach((cell, i) => {
-        if (joint.finished[i] || cell !== goals[i]) return;
-        reach({ cells: joint.cells, finished: joint.finished.map((done, j) => done || j === i) }, cost);
+      const { cells, finished } = bucket.pop()!;
+      if (best.get(keyOf(cells, finished))! < cost) continue;
+      if (finished.every(Boolean)) return cost;
+      cells.forEach((cell, i) => {
+        if (finished[i] || cell !== goals[i]) return;
+        reach(cells, finished.map((done, j) => done || j === i), cost); // biome-ignore format: one call
       });
-      const choices = joint.cells.map((cell, i) => {
-        if (joint.finished[i]) return [cell];
+      const choices = cells.map((cell, i) => {
+        if (finished[i]) return [cell];
         return mayWait ? [cell, ...neighbours[cell]!] : neighbours[cell]!;
       });
-      const step = joint.finished.filter((done) => !done).length;
+      const step = finished.filter((done) => !done).length;
       if (step === 0) continue;
-      for (const moved of jointMoves(joint.cells, choices)) reach({ cells: moved, finished: joint.finished }, cost + step);
+      eachJointMove(cells, choices, (moved) => reach(moved, finished, cost + step));
     }
   }
   return undefined;
