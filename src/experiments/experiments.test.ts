@@ -156,6 +156,23 @@ describe("the comparison of arms", () => {
     expect(validAt({ reports, tokens: [10, 10] }, 20)).toBe(1);
   });
 
+  it("pairs arms by seed at equal tokens: where the run with the fewest tokens ends", () => {
+    const base = report([0, 0, 0, 0]);
+    const run = (arm: string, seed: number, valid: number[], tokens: number) => ({ arm, seed, reports: [base, report(valid)], tokens: [tokens], proposals: [] }); // biome-ignore format: one cell
+    const cells = [
+      run("fixed", 1, [1, 0, 0, 0], 10),
+      run("self", 1, [1, 1, 1, 1], 20),
+      run("fixed", 2, [1, 1, 0, 0], 10),
+      run("self", 2, [1, 1, 1, 1], 10),
+    ];
+    const [fixed, self] = summariseArms(cells, "fixed");
+    // Half of the way of 0 → 1 against 0.25, and 1 against 0.5; the last checkpoints differ by 0.75 and 0.5.
+    expect(self!.againstAtEqualTokens!.values).toEqual([0.25, 0.5]);
+    expect(self!.against!.seeds.values).toEqual([0.75, 0.5]);
+    expect(fixed!.againstAtEqualTokens).toBeUndefined();
+    expect(armsMarkdown([fixed!, self!], "fixed")).toMatch(/against fixed at equal tokens[\s\S]*\| \+37\.5 \[/);
+  });
+
   it("pairs arms by seed and board", () => {
     const base = report([0, 0, 0, 0]);
     const arms = summariseArms(

@@ -45,6 +45,8 @@ export interface ArmSummary {
   auc: Estimate;
   /** On the validation set: valid rate where every run has sampled as many tokens as the run with the fewest, between two stages by line. */
   atEqualTokens: Estimate;
+  /** There against the reference arm, paired by seed. */
+  againstAtEqualTokens: Estimate | undefined;
   tokens: Estimate;
   proposals: Record<string, number>;
   /** Of the engineer, means over seeds. */
@@ -76,10 +78,12 @@ export function summariseArms(results: readonly CellResult[], reference: string)
   const conflict = (report: ValidationReport) => report.by_tag["conflict=true"]?.valid.rate;
   return arms.map((arm) => {
     const own = results.filter((r) => r.arm === arm).sort((a, b) => a.seed - b.seed);
-    const paired = own.flatMap((r) => {
-      const other = results.find((o) => o.arm === reference && o.seed === r.seed);
-      return other === undefined || arm === reference ? [] : [{ seed: r.seed, difference: pairedOutcomes(last(other), last(r), 0) }];
+    const pairs = own.flatMap((mine) => {
+      const other = results.find((r) => r.arm === reference && r.seed === mine.seed);
+      return other === undefined || arm === reference ? [] : [{ mine, other }];
     });
+    const paired = pairs.map(({ mine, other }) => ({ seed: mine.seed, difference: pairedOutcomes(last(other), last(mine), 0) }));
+    const atEqualTokens = pairs.map(({ mine, other }) => validAt(mine, fewest) - validAt(other, fewest));
     const proposals: Record<string, number> = {};
     for (const outcome of own.flatMap((r) => r.proposals)) proposals[outcome] = (proposals[outcome] ?? 0) + 1;
     return {
@@ -94,6 +98,7 @@ export function summariseArms(results: readonly CellResult[], reference: string)
         : estimate(own.map((r) => conflict(last(r))! - conflict(first(r))!)),
       auc: estimate(own.map((r) => mean(r.reports.slice(1).map((v) => v.total.valid.rate)))),
       atEqualTokens: estimate(own.map((r) => validAt(r, fewest))),
+      againstAtEqualTokens: atEqualTokens.length === 0 ? undefined : estimate(atEqualTokens),
       tokens: estimate(own.map((r) => r.tokens.reduce((a, b) => a + b, 0))),
       proposals,
       measures: armMeasures(own.flatMap((r) => r.measures ?? [])),
@@ -125,8 +130,8 @@ function change(e: Estimate): string {
 /** The table as Markdown: per cent and points, 95 % t intervals over seeds. */
 export function armsMarkdown(arms: readonly ArmSummary[], reference: string): string {
   const lines = [
-    `| arm | seeds | valid % | optimal % | gain over base | gain on conflict boards | against ${reference} | mean valid % over stages | valid % at equal tokens | tokens (M) | proposals |`,
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    `| arm | seeds | valid % | optimal % | gain over base | gain on conflict boards | against ${reference} | mean valid % over stages | valid % at equal tokens | against ${reference} at equal tokens | tokens (M) | proposals |`,
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
   ];
   for (const a of arms) {
     const proposals = Object.entries(a.proposals).map(([outcome, n]) => `${n} ${outcome}`);
@@ -140,6 +145,7 @@ export function armsMarkdown(arms: readonly ArmSummary[], reference: string): st
       a.against === undefined ? "—" : change(a.against.seeds),
       rate(a.auc),
       rate(a.atEqualTokens),
+      a.againstAtEqualTokens === undefined ? "—" : change(a.againstAtEqualTokens),
       (a.tokens.mean / 1e6).toFixed(2),
       proposals.join(", ") || "—",
     ];
