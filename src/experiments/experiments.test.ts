@@ -184,6 +184,8 @@ describe("the comparison of arms", () => {
     );
     const self = arms.find((a) => a.arm === "self")!;
     expect(self.gain.mean).toBe(0.5);
+    // Half of the boards for ten tokens.
+    expect(self.gainPerMillionTokens!.mean).toBe(50_000);
     expect(self.optimal.mean).toBe(0.25);
     expect(self.against!.boards[0]!.difference.difference).toBe(0.25);
     expect(armsMarkdown(arms, "fixed")).toContain("| self | 1 | 50.0 | 25.0 | +50.0 |");

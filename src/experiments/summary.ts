@@ -40,6 +40,8 @@ export interface ArmSummary {
   optimal: Estimate;
   /** Last checkpoint against the base: valid rate, and on boards with a conflict where the family tags them. */
   gain: Estimate;
+  /** That gain for a million completion tokens sampled in training; undefined where a run sampled none. */
+  gainPerMillionTokens: Estimate | undefined;
   conflictGain: Estimate | undefined;
   /** On the validation set: mean valid rate over the checkpoints of the run: area under the validation curve, over stages. */
   auc: Estimate;
@@ -84,6 +86,8 @@ export function summariseArms(results: readonly CellResult[], reference: string)
     });
     const paired = pairs.map(({ mine, other }) => ({ seed: mine.seed, difference: pairedOutcomes(last(other), last(mine), 0) }));
     const atEqualTokens = pairs.map(({ mine, other }) => validAt(mine, fewest) - validAt(other, fewest));
+    const gains = own.map((r) => last(r).total.valid.rate - first(r).total.valid.rate);
+    const spent = own.map((r) => r.tokens.reduce((a, b) => a + b, 0));
     const proposals: Record<string, number> = {};
     for (const outcome of own.flatMap((r) => r.proposals)) proposals[outcome] = (proposals[outcome] ?? 0) + 1;
     return {
@@ -92,14 +96,15 @@ export function summariseArms(results: readonly CellResult[], reference: string)
       set,
       valid: estimate(own.map((r) => last(r).total.valid.rate)),
       optimal: estimate(own.map((r) => last(r).total.optimal.rate)),
-      gain: estimate(own.map((r) => last(r).total.valid.rate - first(r).total.valid.rate)),
+      gain: estimate(gains),
+      gainPerMillionTokens: spent.includes(0) ? undefined : estimate(gains.map((gain, i) => (1e6 * gain) / spent[i]!)),
       conflictGain: own.some((r) => conflict(first(r)) === undefined || conflict(last(r)) === undefined)
         ? undefined
         : estimate(own.map((r) => conflict(last(r))! - conflict(first(r))!)),
       auc: estimate(own.map((r) => mean(r.reports.slice(1).map((v) => v.total.valid.rate)))),
       atEqualTokens: estimate(own.map((r) => validAt(r, fewest))),
       againstAtEqualTokens: atEqualTokens.length === 0 ? undefined : estimate(atEqualTokens),
-      tokens: estimate(own.map((r) => r.tokens.reduce((a, b) => a + b, 0))),
+      tokens: estimate(spent),
       proposals,
       measures: armMeasures(own.flatMap((r) => r.measures ?? [])),
       against: paired.length === 0 ? undefined : { seeds: estimate(paired.map((p) => p.difference.difference)), boards: paired },
@@ -130,8 +135,8 @@ function change(e: Estimate): string {
 /** The table as Markdown: per cent and points, 95 % t intervals over seeds. */
 export function armsMarkdown(arms: readonly ArmSummary[], reference: string): string {
   const lines = [
-    `| arm | seeds | valid % | optimal % | gain over base | gain on conflict boards | against ${reference} | mean valid % over stages | valid % at equal tokens | against ${reference} at equal tokens | tokens (M) | proposals |`,
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    `| arm | seeds | valid % | optimal % | gain over base | gain on conflict boards | against ${reference} | mean valid % over stages | valid % at equal tokens | against ${reference} at equal tokens | tokens (M) | gain per M tokens | proposals |`,
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
   ];
   for (const a of arms) {
     const proposals = Object.entries(a.proposals).map(([outcome, n]) => `${n} ${outcome}`);
@@ -147,6 +152,7 @@ export function armsMarkdown(arms: readonly ArmSummary[], reference: string): st
       rate(a.atEqualTokens),
       a.againstAtEqualTokens === undefined ? "—" : change(a.againstAtEqualTokens),
       (a.tokens.mean / 1e6).toFixed(2),
+      a.gainPerMillionTokens === undefined ? "—" : change(a.gainPerMillionTokens),
       proposals.join(", ") || "—",
     ];
     lines.push(`| ${row.join(" | ")} |`);
