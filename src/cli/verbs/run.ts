@@ -75,7 +75,13 @@ export default defineVerb({
     const dashboard = values.ui ? await serveBeside(out, note) : undefined;
     const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
     const opener = engineer?.opener === undefined ? {} : { openPolicy: engineer.opener };
-    const common = { signal, onEvent: view.onEvent, reuse: values["reuse-stages"], ...opener, ...(workers === undefined ? {} : { workers }) };
+    const common = {
+      signal,
+      onEvent: view.onEvent,
+      reuse: values["reuse-stages"],
+      ...opener,
+      ...(workers === undefined ? {} : { workers }),
+    };
     let folder: RunFolder;
     try {
       folder =
