@@ -1,7 +1,7 @@
 /**
  * The dashboard's pictures for the README and the docs, from real runs:
  *
- *     npx tsx scripts/screenshots.ts RUNS_DIR RUN_ID [--out docs/images] [--dark] [--width 1180]
+ *     npx tsx scripts/screenshots.ts RUNS_DIR RUN_ID [--out docs/images] [--dark] [--width 1180] [--page dist/ui/page]
  *
  * RUNS_DIR is a folder of runs, RUN_ID one of them. Needs a built page (npm run build) and Chromium (CHROMIUM, or /usr/bin/chromium).
  */
@@ -17,13 +17,20 @@ const { values, positionals } = parseArgs({
     out: { type: "string", default: "docs/images" },
     dark: { type: "boolean", default: false },
     width: { type: "string", default: "1180" },
+    page: { type: "string" },
     full: { type: "boolean", default: false },
   },
 });
+const QUERY = `SELECT stage, stratum AS size, count(*) AS n, avg(tokens) AS tokens, avg((code = 'hole')::INT) AS into_holes
+FROM rollouts
+WHERE set = 'training' AND stratum IN ('3', '7')
+GROUP BY ALL
+ORDER BY ALL
+LIMIT 8`;
 const [runs, run] = positionals;
 if (runs === undefined || run === undefined) throw new Error("usage: tsx scripts/screenshots.ts RUNS_DIR RUN_ID");
 
-const server = await startUi({ runs, port: 0 });
+const server = await startUi({ runs, port: 0, ...(values.page === undefined ? {} : { pageDir: values.page }) });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 try {
   const width = Number(values.width);
@@ -45,6 +52,7 @@ try {
     stage: `#/run/${id}/stage/2`,
     rollouts: `#/run/${id}/rollouts?set=training&code=swap-conflict`,
     ...(rollout === undefined ? {} : { board: `#/run/${id}/rollout/validation/${rollout.stage}/${encodeURIComponent(rollout.id)}` }),
+    sql: `#/run/${id}/rollouts?${new URLSearchParams({ sql: QUERY })}`,
     experiments: "#/experiments",
     benchmarks: "#/benchmarks",
   };
@@ -55,6 +63,8 @@ try {
     await page.goto("about:blank");
     await page.goto(`${server.url}${hash}`);
     await page.waitForSelector("h1");
+    await page.locator(".loading").waitFor({ state: "detached" });
+    if (name === "sql") await page.waitForSelector(".answer");
     await page.waitForTimeout(400);
     if (name === "board") {
       const button = page.getByRole("button", { name: "to the broken rule" });

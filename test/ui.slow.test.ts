@@ -4,8 +4,10 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import { rolloutSchema } from "../src/core/index.js";
+import { instanceSchema, mapfFrozenLake } from "../src/environments/mapf-frozenlake/index.js";
 import { chat, startTestEndpoint } from "../src/policies/endpoint/test-endpoint.js";
-import { RunFolder } from "../src/store/index.js";
+import { RunFolder, readRows, writeParquet } from "../src/store/index.js";
 import type { RolloutDetail, RolloutPage, RunDetail } from "../src/ui/records.js";
 import type { UiServer } from "../src/ui/server/serve.js";
 import { callCli } from "./call-cli.js";
@@ -43,11 +45,15 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
     await dashboard?.close();
   });
 
-  async function first(query: string, run = "stored"): Promise<{ id: string; stage: number; address: string }> {
-    const { id, stage } = (await answer<RolloutPage>(`runs/${run}/rollouts?${query}`)).rows[0]!;
-    return { id, stage, address: `#/run/${run}/rollout/validation/${stage}/${encodeURIComponent(id)}` };
+  async function rowsOf(path: string): Promise<unknown[]> {
+    const rows: unknown[] = [];
+    for await (const batch of readRows(path)) rows.push(...batch);
+    return rows;
   }
-  const failing = () => first("code=vertex-conflict,swap-conflict,hole");
+  async function failing(): Promise<{ id: string; stage: number; address: string }> {
+    const { id, stage } = (await answer<RolloutPage>("runs/stored/rollouts?code=vertex-conflict,swap-conflict,hole")).rows[0]!;
+    return { id, stage, address: `#/run/stored/rollout/validation/${stage}/${encodeURIComponent(id)}` };
+  }
 
   async function views(): Promise<Record<string, string>> {
     const sql = (text: string): string => `#/run/stored/rollouts?sql=${encodeURIComponent(text)}`;
@@ -191,15 +197,24 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
   });
 
   test("an answer without a plan is shown with its reason, on the board at its start", async () => {
-    const { page, faults } = await open((await first("code=parse-error,truncated")).address);
+    const copy = join(runs, "planless");
+    cpSync(join(runs, "stored"), copy, { recursive: true });
+    const path = join(copy, "stages/00/validation-rollouts.parquet");
+    const rollouts = (await rowsOf(path)).map((row) => rolloutSchema.parse(row));
+    const [board] = (await rowsOf(join(copy, "validation.parquet"))).map((row) => instanceSchema.parse(row));
+    const completion = "<next>no plan";
+    const verdict = mapfFrozenLake.verify(board!, completion, "stop", "compact");
+    const planless = { ...rollouts[0]!, instance: board!.id, completion, verdict };
+    await writeParquet(path, rolloutSchema, [planless, ...rollouts.slice(1)]);
+    const { page, faults } = await open(`#/run/planless/rollout/validation/0/${encodeURIComponent(planless.id)}`);
     await page.getByText("The answer holds no plan that could be drawn").waitFor();
+    expect([await page.locator("h1").textContent(), await page.locator(".bad-text").textContent()]).toEqual([verdict.code, verdict.reason]);
     expect(await page.locator("svg.board").first().getAttribute("aria-label")).toMatch(/^Plan of the policy, step 0: agent 0 at row \d/);
-    expect([
-      await page.getByRole("link", { name: "plan as GIF" }).count(),
-      await page.getByRole("link", { name: "optimum as GIF" }).count(),
-    ]).toEqual([0, 1]);
-    expect(faults).toEqual([]);
+    const links = (name: string): Promise<number> => page.getByRole("link", { name }).count();
+    expect([await links("plan as GIF"), await links("optimum as GIF")]).toEqual([0, 1]);
+    expect([faults, await violations(page)]).toEqual([[], []]);
     await page.close();
+    rmSync(copy, { recursive: true });
   });
 
   const sqlText = (page: Page): Promise<string> => page.getByLabel("SQL", { exact: true }).inputValue();

@@ -138,7 +138,13 @@ function Published({ published }: { published: PublishedTables }) {
             <DataTable
               label={`Published, ${agents} agents`}
               head={["policy", ...sizes.map((s) => `size ${s}`), "all"]}
-              rows={rows.map((r) => [r.model, ...sizes.map((s) => pair(r.sizes[s])), pair(r.all)])}
+              rows={rows.map((r) => [
+                <span key="m" class="name-cell">
+                  {r.model}
+                </span>,
+                ...sizes.map((s) => pair(r.sizes[s])),
+                pair(r.all),
+              ])}
             />
           </details>
         );

@@ -83,8 +83,8 @@ function Experiment({ entry }: { entry: ExperimentEntry }) {
             })}
           />
           <p class="muted small">
-            Diamonds are means over {entry.arms[0]?.seeds.length} training seeds, lines 95 % t intervals over them, dots the seeds. Last
-            checkpoint on the {entry.arms[0]?.set} set.
+            {signed ? "Points of valid rate. " : ""}Diamonds are means over {entry.arms[0]?.seeds.length} training seeds, lines 95 % t
+            intervals over them, dots the seeds. Last checkpoint on the {entry.arms[0]?.set} set.
           </p>
           <DataTable
             label={`Arms of ${entry.name}`}

@@ -88,7 +88,7 @@ export function RunView({ run }: { run: string }) {
           note={
             gain === undefined
               ? "not known yet"
-              : `95 % CI ${points(gain.interval[0])} to ${points(gain.interval[1])}, paired on ${count(gain.n)}`
+              : `95 % CI ${points(gain.interval[0])} to ${points(gain.interval[1])}, paired on ${count(gain.n)} boards`
           }
         />
         <Tile
