@@ -5,6 +5,7 @@
 import type { Random } from "../../core/index.js";
 import { DrawnBoard } from "./draw-board.js";
 import { type Meeting, MeetingDrawer } from "./draw-meeting.js";
+import { hashCells } from "./hash.js";
 import type { Slot, Want } from "./quota.js";
 import { type Certificate, Solver } from "./solve/index.js";
 
@@ -122,8 +123,18 @@ export class SlotFiller {
     return false;
   }
 
+  private wasDropped({ dropped = [] }: Slot): boolean {
+    if (dropped.length === 0) return false;
+    const { size, agents, holes, holeCount, starts, goals } = this.board;
+    return dropped.includes(hashCells(size, holes, holeCount, starts, goals, agents));
+  }
+
   private judge(present: Present, budget: number, tally: Tally): Filling | undefined {
     const { want } = present.slot;
+    if (this.wasDropped(present.slot)) {
+      count(tally, "budget_exhausted");
+      return undefined;
+    }
     const { size, agents, isHole, starts, goals, holes, holeCount } = this.board;
     // Makespan is asked for only of a board that fits; without a conflict it costs nothing to know at once.
     const first = {

@@ -18,6 +18,8 @@ export interface Slot {
   want: Want;
   /** Nodes a candidate may cost the solver before it is dropped; default NODE_BUDGET of fill-slot.ts. */
   budget?: number;
+  /** Canonical hashes of candidates that are passed over and counted like those that exhaust the budget; default none. */
+  dropped?: readonly string[];
 }
 
 /** The slots of a set by their index, made when they are asked for; an array of slots is one. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
-import { coverFits, smallestCover } from "./cover.js";
+import { coverFits, PACKED_LIMIT, packedCover, smallestCover } from "./cover.js";
 
 function delta(pairs: [number, number, number][]): Int32Array {
   const table = new Int32Array(64);
@@ -36,5 +36,27 @@ it("equals trying every value on random weights of three to five agents", () => 
     expect(smallestCover(delta(pairs), agents)).toBe(least);
     expect(coverFits(delta(pairs), 0, agents, least)).toBe(true);
     expect(coverFits(delta(pairs), 0, agents, least - 1)).toBe(false);
+  }
+});
+
+it("a remembered cover is the smallest one, the first time and afterwards", () => {
+  const seed = Seed.root("packed-cover");
+  for (let i = 0; i < 3_000; i++) {
+    const random = seed.at(i);
+    const agents = random.between(4, 5);
+    const most = random.between(1, PACKED_LIMIT - 1);
+    const pairs: [number, number, number][] = [];
+    const packed = [0, 0];
+    for (let b = 1; b < agents; b++) {
+      for (let a = 0; a < b; a++) {
+        const word = pairs.length < 6 ? 0 : 1;
+        const d = random.below(most + 1);
+        packed[word]! |= d << (5 * (pairs.length - 6 * word));
+        pairs.push([a, b, d]);
+      }
+    }
+    const least = smallestCover(delta(pairs), agents);
+    expect(packedCover(packed[0]!, packed[1]!, agents)).toBe(least);
+    expect(packedCover(packed[0]!, packed[1]!, agents)).toBe(least);
   }
 });

@@ -6,6 +6,8 @@
  * each sensible value, which leaves a smaller cover of what its value does not pay for.
  */
 
+import { hashPosition } from "./packed-position.js";
+
 const MAX = 8;
 const LEVEL = MAX * MAX;
 /** The weights that are left at each level, by level·64 + i·8 + j for i < j. */
@@ -36,6 +38,37 @@ export function coverFits(delta: ArrayLike<number>, at: number, agents: number, 
     }
   }
   return isWithin(0, 0, agents, limit);
+}
+
+/** Weights below this fit into five bits. */
+export const PACKED_LIMIT = 32;
+/** Covers that are remembered: a table by hash, in which the last one stays. */
+const REMEMBERED = 1 << 16;
+const lowOf = new Int32Array(REMEMBERED).fill(-1);
+const highOf = new Int32Array(REMEMBERED);
+const coverOf = new Uint8Array(REMEMBERED);
+
+/**
+ * The smallest cover of four or five agents, remembered: the same few weights are asked for again and again.
+ * @param low the weights of the pairs (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), five bits each from the lowest
+ * @param high in the same way those of the fifth agent with the others; 0 for four agents
+ */
+export function packedCover(low: number, high: number, agents: number): number {
+  const slot = hashPosition(low, high) & (REMEMBERED - 1);
+  if (lowOf[slot] === low && highOf[slot] === high) return coverOf[slot]!;
+  let least = 0;
+  for (let j = 1, pair = 0; j < agents; j++) {
+    for (let i = 0; i < j; i++, pair++) {
+      const d = (pair < 6 ? low >> (5 * pair) : high >> (5 * (pair - 6))) & (PACKED_LIMIT - 1);
+      weights[i * MAX + j] = d;
+      if (d > least) least = d;
+    }
+  }
+  while (!isWithin(0, 0, agents, least)) least++;
+  lowOf[slot] = low;
+  highOf[slot] = high;
+  coverOf[slot] = least;
+  return least;
 }
 
 /** Whether the agents from `first` on have a cover of at most `limit` of the weights at `level`. */

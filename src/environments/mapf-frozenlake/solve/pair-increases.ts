@@ -23,8 +23,9 @@ export class PairIncreases {
   // The pair at hand.
   private first = 0;
   private second = 0;
-  private lowOf: Uint8Array = new Uint8Array(0);
-  private highOf: Uint8Array = new Uint8Array(0);
+  /** Of the selected pair, by code·STRIDE + code: the proven least δ, and the proven greatest, 255 where nothing is proven. */
+  lowOf: Uint8Array = new Uint8Array(0);
+  highOf: Uint8Array = new Uint8Array(0);
 
   constructor(
     private readonly grid: Grid,
@@ -40,6 +41,11 @@ export class PairIncreases {
   increase(i: number, j: number, a: number, b: number, cap: number): number {
     if (i > j) return this.increase(j, i, b, a, cap);
     this.select(i, j);
+    return this.selectedIncrease(a, b, cap);
+  }
+
+  /** As `increase`, for the pair selected last. */
+  selectedIncrease(a: number, b: number, cap: number): number {
     const key = a * STRIDE + b;
     const most = cap < MAX_INCREASE ? cap : MAX_INCREASE - 1;
     let least = this.lowOf[key]!;
@@ -47,8 +53,8 @@ export class PairIncreases {
     return least <= most ? least : most + 1;
   }
 
-  /** Both proven least and greatest are kept as bytes; `high` is 255 where nothing is proven. */
-  private select(i: number, j: number): void {
+  /** Makes `lowOf` and `highOf` those of agents i < j. */
+  select(i: number, j: number): void {
     const pair = i * MAX_AGENTS + j;
     this.first = i;
     this.second = j;

@@ -168,24 +168,37 @@ export class Solver {
     return this.growsSets || isSolvable === undefined ? this.growSet(lower, upper) : this.deepen(lower, upper);
   }
 
-  /** Raises the lower bound one by one, first by the sets of three agents and more, until all agents fit or it meets `upper`. */
+  /**
+   * Asks for a plan that is cheaper than the best one, or, while there is none, for one within the lower bound and growing steps above it.
+   * Sets of three agents are asked first, then larger ones: where one of them does not fit, all agents do not.
+   */
   private deepen(lower: number, upper: number): number {
     const { grid, tuples, planner } = this;
-    const { count } = grid;
-    const sets = SETS[count]!;
-    for (; lower < upper; lower++) {
-      if (lower > MOST_INCREASE) return this.growSet(lower, upper);
+    const sets = SETS[grid.count]!;
+    const all = sets[sets.length - 1]!;
+    let step = 0;
+    while (lower < upper) {
+      const most = upper - 1 <= MOST_INCREASE ? upper - 1 : lower + step;
+      step = 2 * step + 1;
+      if (most > MOST_INCREASE) return this.growSet(lower, upper);
       let fits = true;
       for (const set of sets) {
-        fits = tuples.fitsFromStart(set, lower, set.length === count);
+        fits = tuples.fitsFromStart(set, most, set.length === grid.count);
         if (!fits) break;
       }
-      if (!fits) continue;
-      const all = sets[sets.length - 1]!;
+      if (!fits) {
+        lower = most + 1;
+        continue;
+      }
       planner.clear();
-      for (const agent of all) planner.place(agent, tuples.path(agent, agent));
-      if (!grid.waitForbidden) this.sumPlan.copy(planner, count);
-      return lower;
+      let cost = 0;
+      for (const agent of all) {
+        const path = tuples.path(agent, agent);
+        cost += path.length - 1;
+        planner.place(agent, path);
+      }
+      upper = cost - grid.sumOfShortest;
+      if (!grid.waitForbidden) this.sumPlan.copy(planner, grid.count);
     }
     return upper;
   }

@@ -11,8 +11,8 @@
  * a bound or about boards known to be solvable.
  */
 import { MAX_AGENTS } from "../instance.js";
-import { coverFits } from "./cover.js";
-import { DONE, type Grid } from "./grid.js";
+import { coverFits, PACKED_LIMIT, packedCover } from "./cover.js";
+import { DONE, type Grid, STRIDE } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
 import type { PairIncreases } from "./pair-increases.js";
 import { TupleMemory } from "./tuple-memory.js";
@@ -33,7 +33,10 @@ const AT_CHOSEN = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
 const AT_CODES = AT_CHOSEN + MAX_AGENTS;
 /** Increases of the chosen pairs, a·8 + b. */
 const AT_DELTA = AT_CODES + MAX_AGENTS;
-const FRAME = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
+/** Their sum, and the first six of them packed, up to each agent. */
+const AT_SUM = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
+const AT_PACKED = AT_SUM + MAX_AGENTS;
+const FRAME = AT_PACKED + MAX_AGENTS;
 /** Deeper than any plan within a sensible bound; nested searches share it. */
 const FRAMES_AT_FIRST = 64;
 
@@ -94,7 +97,7 @@ export class TupleIncreases {
         }
       }
       if (!coverFits(delta, 0, a, slack)) return false;
-      return this.fits(agents, rootCode, 0, slack);
+      return this.fits(agents, rootCode, 0, slack, -1);
     }
     const agent = agents[a]!;
     const start = this.grid.starts[agent]!;
@@ -107,8 +110,11 @@ export class TupleIncreases {
     return this.tryRoots(agents, a + 1, slack);
   }
 
-  /** Whether the agents finish from the codes at `codes[at…]` with at most `slack` extra. */
-  private fits(agents: readonly number[], codes: Int32Array, at: number, slack: number): boolean {
+  /**
+   * Whether the agents finish from the codes at `codes[at…]` with at most `slack` extra.
+   * @param delta where the frames hold the increases of all pairs, so that the triples can be asked first; −1: they are not
+   */
+  private fits(agents: readonly number[], codes: Int32Array, at: number, slack: number, delta: number): boolean {
     const size = agents.length;
     let low = 0;
     let high = 0;
@@ -132,6 +138,10 @@ export class TupleIncreases {
     if (entry >= 0) {
       if (slack < memory.least[entry]!) return false;
       if (slack >= memory.most[entry]! && size !== this.recordedSize) return true;
+    }
+    if (delta >= 0 && !this.triplesFit(agents, codes, at, delta, slack)) {
+      memory.setLeast(low, high, slack + 1);
+      return false;
     }
     this.budget.spend(1);
     const frame = this.depth++ * FRAME;
@@ -176,6 +186,8 @@ export class TupleIncreases {
         const alive = frames[masks + b]!;
         let usedA = 0;
         let usedB = 0;
+        pairs.select(agents[a]!, agents[b]!);
+        const { lowOf, highOf } = pairs;
         for (let u = 0; u < countA; u++) {
           if (((frames[masks + a]! >> u) & 1) === 0) {
             frames[pair + u] = 0;
@@ -192,8 +204,13 @@ export class TupleIncreases {
             if (rest < 0) break;
             const nextB = (moveB >> 2) & 127;
             if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
-            const d = pairs.increase(agents[a]!, agents[b]!, moveA >> 9, moveB >> 9, rest);
+            const key = (moveA >> 9) * STRIDE + (moveB >> 9);
+            let d = lowOf[key]!;
             if (d > rest) continue;
+            if (d !== highOf[key]!) {
+              d = pairs.selectedIncrease(moveA >> 9, moveB >> 9, rest);
+              if (d > rest) continue;
+            }
             mask |= 1 << v;
             frames[pair + OPTIONS + u * OPTIONS + v] = d;
           }
@@ -238,43 +255,39 @@ export class TupleIncreases {
 
   /** Whether the agents up to a, of which a takes option u, are within what is left by the smallest cover of their pairs. */
   private coverIsPossible(frame: number, a: number, u: number, left: number): boolean {
+    if (a === 0) return true;
     const { frames } = this;
-    const delta = frame + AT_DELTA;
-    let sum = 0;
+    const options = frame + AT_PAIRS + ((a * (a - 1)) / 2) * PAIR + OPTIONS + u;
+    let added = 0;
+    let packed = 0;
     for (let b = 0; b < a; b++) {
-      const d = frames[frame + AT_PAIRS + ((a * (a - 1)) / 2 + b) * PAIR + OPTIONS + frames[frame + AT_CHOSEN + b]! * OPTIONS + u]!;
+      const d = frames[options + b * PAIR + frames[frame + AT_CHOSEN + b]! * OPTIONS]!;
       if (d > left) return false;
-      frames[delta + b * MAX_AGENTS + a] = d;
-      sum += d;
+      frames[frame + AT_DELTA + b * MAX_AGENTS + a] = d;
+      packed |= d << (5 * b);
+      added += d;
     }
-    // Without an increase of this agent's the cover is that of the agents before it, but what is left may have become less.
-    return a === 0 || (sum === 0 && a === 1) || coverFits(frames, delta, a + 1, left);
+    // The entries of the first agent stay 0.
+    const sum = frames[frame + AT_SUM + a - 1]! + added;
+    frames[frame + AT_SUM + a] = sum;
+    if (a < 4) {
+      packed = frames[frame + AT_PACKED + a - 1]! | (packed << ((5 * a * (a - 1)) / 2));
+      frames[frame + AT_PACKED + a] = packed;
+    }
+    if (sum <= left || a === 1) return true; // one of every two pays
+    if (a === 2) return sum <= 2 * left && frames[frame + AT_PACKED + 1]! <= left;
+    if (a > 4 || left >= PACKED_LIMIT) return coverFits(frames, frame + AT_DELTA, a + 1, left);
+    // An increase that was too large for its bits came from a larger slack: it exceeds what is left, and so may the cover.
+    return packedCover(frames[frame + AT_PACKED + 3]!, a === 4 ? packed : 0, a + 1) <= left;
   }
 
-  /** The joint move chosen in the frame: whether what is known or its triples rule it out, and then whether it is possible. */
+  /** Whether the agents finish after the joint move chosen in the frame. */
   private enter(agents: readonly number[], frame: number, slack: number): boolean {
     const { frames } = this;
     const size = agents.length;
     const codes = frame + AT_CODES;
     for (let a = 0; a < size; a++) frames[codes + a] = frames[frame + a * OPTIONS + frames[frame + AT_CHOSEN + a]!]! >> 9;
-    if (size > 3) {
-      if (this.isRuledOut(agents, frames, codes, slack)) return false;
-      if (!this.triplesFit(agents, frames, codes, frame + AT_DELTA, slack)) return false;
-    }
-    return this.fits(agents, frames, codes, slack);
-  }
-
-  private isRuledOut(agents: readonly number[], codes: Int32Array, at: number, slack: number): boolean {
-    let low = 0;
-    let high = 0;
-    let set = 0;
-    for (let a = 0; a < agents.length; a++) {
-      set |= 1 << agents[a]!;
-      if (a < 4) low |= codes[at + a]! << (7 * a);
-      else high |= codes[at + a]! << (7 * (a - 4));
-    }
-    const entry = this.memory.find(low | (set << 28), high | ((set >> 4) << 28));
-    return entry >= 0 && slack < this.memory.least[entry]!;
+    return this.fits(agents, frames, codes, slack, size > 3 ? frame + AT_DELTA : -1);
   }
 
   /** Whether every three agents fit into what the worst pair of the others leaves. */
@@ -298,7 +311,7 @@ export class TupleIncreases {
           tripleCodes[0] = codes[at + a]!;
           tripleCodes[1] = codes[at + b]!;
           tripleCodes[2] = codes[at + c]!;
-          if (!this.fits(triple, tripleCodes, 0, slack - others)) return false;
+          if (!this.fits(triple, tripleCodes, 0, slack - others, -1)) return false;
         }
       }
     }

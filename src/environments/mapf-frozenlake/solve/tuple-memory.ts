@@ -37,11 +37,13 @@ export class TupleMemory {
   }
 
   setLeast(low: number, high: number, least: number): void {
-    this.least[this.enter(low, high)] = least;
+    const entry = this.enter(low, high); // may replace the arrays
+    this.least[entry] = least;
   }
 
   setMost(low: number, high: number, most: number): void {
-    this.most[this.enter(low, high)] = most;
+    const entry = this.enter(low, high);
+    this.most[entry] = most;
   }
 
   private enter(low: number, high: number): number {
