@@ -2,18 +2,23 @@
  * A* over the joint positions of a set of agents, for the least makespan. Agents that are early wait on their goals for free and may step
  * aside again, so the state is the positions alone and the first time at which all stand on their goals is the makespan.
  *
- * Expansion is partial (see joint-search.ts): a child is made only when its estimate (time + the largest distance left) is the priority at
+ * The estimate of a position is the largest distance left; with `asksPairs` the largest makespan of two agents alone (pair-makespans.ts).
+ *
+ * Expansion is partial (see joint-search.ts): a child is made only when time plus its estimate is the priority at
  * hand. Ties are broken last in, first out. Within one estimate a state always has the same time, so the first visit is the best one.
  */
 import { MAX_AGENTS } from "../instance.js";
 import { type Grid, STRIDE } from "./grid.js";
 import { JointNodes } from "./joint-nodes.js";
 import type { NodeBudget } from "./node-budget.js";
+import type { PairMakespans } from "./pair-makespans.js";
 import type { Path } from "./plan.js";
 
 export class MakespanSearch {
   private readonly nodes = new JointNodes();
   private readonly agents = new Int32Array(MAX_AGENTS);
+  /** Pairs cost more than they save with few agents. */
+  asksPairs = false;
   private size = 0;
   private goalNode = -1;
   /** The estimate at the root: the first bucket. */
@@ -23,7 +28,7 @@ export class MakespanSearch {
   private node = 0;
   private time = 0;
   private priority = 0;
-  /** The largest distance a child may have left. */
+  /** The largest estimate a child may have. */
   private reach = 0;
   /** Whether children must use it up: the others were made when the node was expanded before. */
   private mustUseReach = false;
@@ -32,6 +37,7 @@ export class MakespanSearch {
 
   constructor(
     private readonly grid: Grid,
+    private readonly pairs: PairMakespans,
     private readonly budget: NodeBudget,
   ) {}
 
@@ -80,13 +86,14 @@ export class MakespanSearch {
       cell[a] = nodes.code(node, a);
       const d = this.grid.distances[this.agents[a]! * STRIDE + cell[a]!]!;
       if (d > largest) largest = d;
+      if (this.asksPairs) largest = this.largestWithPairs(cell, a, cell[a]!, largest, this.priority - time);
     }
     this.node = node;
     this.time = time;
     this.reach = this.priority - time - 1;
     this.mustUseReach = nodes.slice[node] === 1;
     this.extend(0, false);
-    // The largest distance grows by at most one a step.
+    // The estimate grows by at most one a step, since every step can be taken back.
     if (this.reach <= largest && this.priority < most) {
       nodes.slice[node] = 1;
       nodes.push(node, this.priority + 1 - this.least);
@@ -109,9 +116,20 @@ export class MakespanSearch {
       for (let b = 0; b < a; b++) {
         if (childCell[b] === next || (childCell[b] === here && cell[b] === next)) continue moves;
       }
+      const estimate = this.asksPairs ? this.largestWithPairs(childCell, a, next, d, reach) : d;
+      if (estimate > reach) continue;
       childCell[a] = next;
-      this.extend(a + 1, hasUsedReach || d === reach);
+      this.extend(a + 1, hasUsedReach || estimate === reach);
     }
+  }
+
+  /** The largest of `largest` and the makespans, up to `cap` + 1, of agent a at `cell` with each of those before it at `cells`. */
+  private largestWithPairs(cells: Int32Array, a: number, cell: number, largest: number, cap: number): number {
+    for (let b = 0; b < a && largest <= cap; b++) {
+      const makespan = this.pairs.makespan(this.agents[b]!, this.agents[a]!, cells[b]!, cell, cap);
+      if (makespan > largest) largest = makespan;
+    }
+    return largest;
   }
 
   private finishChild(): void {

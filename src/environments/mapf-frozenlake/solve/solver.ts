@@ -11,6 +11,7 @@ import { KeptPlan } from "./kept-plan.js";
 import { MakespanSearch } from "./makespan-search.js";
 import { BudgetExhausted, NodeBudget } from "./node-budget.js";
 import { PairIncreases } from "./pair-increases.js";
+import { PairMakespans } from "./pair-makespans.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
 import { PrioritisedPlanner } from "./prioritised.js";
 import { Reachability } from "./reachability.js";
@@ -61,7 +62,8 @@ export class Solver {
   private readonly planner = new PrioritisedPlanner(this.grid, this.budget);
   private readonly pairs = new PairIncreases(this.grid, this.budget);
   private readonly joint = new JointSearch(this.grid, this.pairs, this.budget);
-  private readonly together = new MakespanSearch(this.grid, this.budget);
+  private readonly pairMakespans = new PairMakespans(this.grid, this.budget);
+  private readonly together = new MakespanSearch(this.grid, this.pairMakespans, this.budget);
   private readonly reachability = new Reachability(this.grid, this.budget);
   private readonly tuples = new TupleIncreases(this.grid, this.pairs, this.budget);
   private readonly sumPlan = new KeptPlan();
@@ -350,6 +352,8 @@ export class Solver {
     const upper = sumPlan.makespan();
     if (upper === lower) return lower;
     this.orderByDistance();
+    this.together.asksPairs = !this.growsSets;
+    if (!this.growsSets) return this.growSetOfMakespan(lower, upper);
     let placed = 0;
     for (; lower < upper; lower++) {
       for (let isPossible = true; isPossible; ) {
@@ -366,6 +370,30 @@ export class Solver {
       }
     }
     return upper;
+  }
+
+  /**
+   * Joint searches on a growing set of agents: each gives the set's least makespan, within which the others are planned around it. Where
+   * even the set needs `upper`, the plan at hand is the best.
+   */
+  private growSetOfMakespan(lower: number, upper: number): number {
+    const { grid, order, planner, spanPlan, together } = this;
+    const { count } = grid;
+    this.pairMakespans.reset();
+    for (let placed = 0; placed < count; ) {
+      if (this.prioritiseBy(lower, placed)) {
+        spanPlan.copy(planner, count);
+        return lower;
+      }
+      placed++;
+      const least = together.run(order, placed, upper - 1);
+      if (least < 0) return upper;
+      if (least > lower) lower = least;
+    }
+    planner.clear();
+    for (let a = 0; a < count; a++) planner.place(order[a]!, withoutTrailingWaits(together.path(a)));
+    spanPlan.copy(planner, count);
+    return lower;
   }
 
   /** As `prioritise`, for plans in which everyone has arrived by `deadline`. */
