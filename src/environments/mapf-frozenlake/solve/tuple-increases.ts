@@ -40,6 +40,28 @@ const FRAME = AT_PACKED + MAX_AGENTS;
 /** Deeper than any plan within a sensible bound; nested searches share it. */
 const FRAMES_AT_FIRST = 64;
 
+/** Three of a set, and the pairs of its other members as places among the increases of a frame. */
+interface Triple {
+  a: number;
+  b: number;
+  c: number;
+  otherPairs: number[];
+}
+
+/** By size of the set: all its triples. */
+const TRIPLES: readonly (readonly Triple[])[] = Array.from({ length: MAX_AGENTS + 1 }, (_, size) => {
+  const triples: Triple[] = [];
+  for (let a = 0; a < size; a++) {
+    for (let b = a + 1; b < size; b++) {
+      for (let c = b + 1; c < size; c++) {
+        const others = Array.from({ length: size }, (_, agent) => agent).filter((agent) => agent !== a && agent !== b && agent !== c);
+        triples.push({ a, b, c, otherPairs: others.flatMap((d) => others.filter((e) => e > d).map((e) => d * MAX_AGENTS + e)) });
+      }
+    }
+  }
+  return triples;
+});
+
 export class TupleIncreases {
   private readonly memory = new TupleMemory();
   private frames = new Int32Array(FRAME * FRAMES_AT_FIRST);
@@ -50,6 +72,7 @@ export class TupleIncreases {
   private recordedSize = 0;
   // A search of three agents never enters another one.
   private readonly triple = [0, 0, 0];
+  private readonly firstTriple = new Int32Array(MAX_AGENTS + 1);
   private readonly tripleCodes = new Int32Array(MAX_AGENTS);
   private readonly rootCode = new Int32Array(MAX_AGENTS);
 
@@ -62,6 +85,7 @@ export class TupleIncreases {
   /** Forgets everything: for another board, or for other moves (waits forbidden). */
   reset(): void {
     this.memory.reset();
+    this.firstTriple.fill(0);
   }
 
   /**
@@ -290,30 +314,36 @@ export class TupleIncreases {
     return this.fits(agents, frames, codes, slack, size > 3 ? frame + AT_DELTA : -1);
   }
 
-  /** Whether every three agents fit into what the worst pair of the others leaves. */
+  /** Whether every three agents fit into what the worst pair of the others leaves; the triple that did not last is asked first. */
   private triplesFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
     const size = agents.length;
-    const { triple, tripleCodes } = this;
-    for (let a = 0; a < size; a++) {
-      for (let b = a + 1; b < size; b++) {
-        for (let c = b + 1; c < size; c++) {
-          let others = 0;
-          for (let e = 1; e < size; e++) {
-            if (e === a || e === b || e === c) continue;
-            for (let d = 0; d < e; d++) {
-              if (d === a || d === b || d === c) continue;
-              if (codes[delta + d * MAX_AGENTS + e]! > others) others = codes[delta + d * MAX_AGENTS + e]!;
-            }
-          }
-          triple[0] = agents[a]!;
-          triple[1] = agents[b]!;
-          triple[2] = agents[c]!;
-          tripleCodes[0] = codes[at + a]!;
-          tripleCodes[1] = codes[at + b]!;
-          tripleCodes[2] = codes[at + c]!;
-          if (!this.fits(triple, tripleCodes, 0, slack - others, -1)) return false;
-        }
+    const { triple, tripleCodes, memory } = this;
+    const triples = TRIPLES[size]!;
+    let t = this.firstTriple[size]!;
+    for (let asked = 0; asked < triples.length; asked++) {
+      const { a, b, c, otherPairs } = triples[t]!;
+      let left = slack;
+      for (let p = 0; p < otherPairs.length; p++) left = Math.min(left, slack - this.frames[delta + otherPairs[p]!]!);
+      const codeA = codes[at + a]!;
+      const codeB = codes[at + b]!;
+      const codeC = codes[at + c]!;
+      const set = (1 << agents[a]!) | (1 << agents[b]!) | (1 << agents[c]!);
+      const entry = memory.find(codeA | (codeB << 7) | (codeC << 14) | (set << 28), (set >> 4) << 28);
+      let isPossible = entry < 0 || left >= memory.least[entry]!;
+      if (isPossible && (entry < 0 || left < memory.most[entry]!)) {
+        triple[0] = agents[a]!;
+        triple[1] = agents[b]!;
+        triple[2] = agents[c]!;
+        tripleCodes[0] = codeA;
+        tripleCodes[1] = codeB;
+        tripleCodes[2] = codeC;
+        isPossible = left >= 0 && this.fits(triple, tripleCodes, 0, left, -1);
       }
+      if (!isPossible) {
+        this.firstTriple[size] = t;
+        return false;
+      }
+      if (++t === triples.length) t = 0;
     }
     return true;
   }
