@@ -40,27 +40,41 @@ const FRAME = AT_PACKED + MAX_AGENTS;
 /** Deeper than any plan within a sensible bound; nested searches share it. */
 const FRAMES_AT_FIRST = 64;
 
-/** Three of a set, and the pairs of its other members as places among the increases of a frame. */
-interface Triple {
-  a: number;
-  b: number;
-  c: number;
-  otherPairs: number[];
+/** Nodes spent on a board's sets after which sets of five agents and more are checked against their fours as well as their threes. */
+const FOURS_FROM = 20_000;
+
+/** Some members of a set, and the pairs of the others as places among the increases of a frame. */
+interface Part {
+  members: readonly number[];
+  otherPairs: readonly number[];
 }
 
-/** By size of the set: all its triples. */
-const TRIPLES: readonly (readonly Triple[])[] = Array.from({ length: MAX_AGENTS + 1 }, (_, size) => {
-  const triples: Triple[] = [];
-  for (let a = 0; a < size; a++) {
-    for (let b = a + 1; b < size; b++) {
-      for (let c = b + 1; c < size; c++) {
-        const others = Array.from({ length: size }, (_, agent) => agent).filter((agent) => agent !== a && agent !== b && agent !== c);
-        triples.push({ a, b, c, otherPairs: others.flatMap((d) => others.filter((e) => e > d).map((e) => d * MAX_AGENTS + e)) });
-      }
-    }
+function partsOf(partSize: number, size: number): Part[] {
+  const all = Array.from({ length: size }, (_, a) => a);
+  const masks = Array.from({ length: 1 << size }, (_, mask) => mask);
+  return masks
+    .map((mask) => [all.filter((a) => (mask >> a) & 1), all.filter((a) => !((mask >> a) & 1))] as const)
+    .filter(([members]) => members.length === partSize)
+    .map(([members, others]) => ({
+      members,
+      otherPairs: others.flatMap((d) => others.filter((e) => e > d).map((e) => d * MAX_AGENTS + e)),
+    }));
+}
+
+/** The parts of a set by their size, three or four, and the size of the set. */
+const PARTS = [3, 4].map((partSize) => Array.from({ length: MAX_AGENTS + 1 }, (_, size) => partsOf(partSize, size)));
+
+/** What asking about parts of one size needs. A search of a part never asks about parts of the same size. */
+class PartScratch {
+  readonly agents: number[];
+  readonly codes = new Int32Array(MAX_AGENTS);
+  /** By size of the set: the part to ask first, which is the one that ruled out the last position. */
+  readonly first = new Int32Array(MAX_AGENTS + 1);
+
+  constructor(readonly size: number) {
+    this.agents = new Array<number>(size).fill(0);
   }
-  return triples;
-});
+}
 
 export class TupleIncreases {
   private readonly memory = new TupleMemory();
@@ -70,10 +84,10 @@ export class TupleIncreases {
   /** Joint codes of the solution found last, last position first; MAX_AGENTS numbers each. */
   private readonly trail: number[] = [];
   private recordedSize = 0;
-  // A search of three agents never enters another one.
-  private readonly triple = [0, 0, 0];
-  private readonly firstTriple = new Int32Array(MAX_AGENTS + 1);
-  private readonly tripleCodes = new Int32Array(MAX_AGENTS);
+  private readonly threes = new PartScratch(3);
+  private readonly fours = new PartScratch(4);
+  /** Nodes spent since the last reset. */
+  private spent = 0;
   private readonly rootCode = new Int32Array(MAX_AGENTS);
 
   constructor(
@@ -85,7 +99,9 @@ export class TupleIncreases {
   /** Forgets everything: for another board, or for other moves (waits forbidden). */
   reset(): void {
     this.memory.reset();
-    this.firstTriple.fill(0);
+    this.threes.first.fill(0);
+    this.fours.first.fill(0);
+    this.spent = 0;
   }
 
   /**
@@ -136,7 +152,7 @@ export class TupleIncreases {
 
   /**
    * Whether the agents finish from the codes at `codes[at…]` with at most `slack` extra.
-   * @param delta where the frames hold the increases of all pairs, so that the triples can be asked first; −1: they are not
+   * @param delta where the frames hold the increases of all pairs, so that the sets' parts can be asked first; −1: they are not
    */
   private fits(agents: readonly number[], codes: Int32Array, at: number, slack: number, delta: number): boolean {
     const size = agents.length;
@@ -163,10 +179,11 @@ export class TupleIncreases {
       if (slack < memory.least[entry]!) return false;
       if (slack >= memory.most[entry]! && size !== this.recordedSize) return true;
     }
-    if (delta >= 0 && !this.triplesFit(agents, codes, at, delta, slack)) {
+    if (delta >= 0 && !this.allPartsFit(agents, codes, at, delta, slack)) {
       memory.setLeast(low, high, slack + 1);
       return false;
     }
+    this.spent++;
     this.budget.spend(1);
     const frame = this.depth++ * FRAME;
     if (frame + FRAME > this.frames.length) this.grow();
@@ -314,36 +331,38 @@ export class TupleIncreases {
     return this.fits(agents, frames, codes, slack, size > 3 ? frame + AT_DELTA : -1);
   }
 
-  /** Whether every three agents fit into what the worst pair of the others leaves; the triple that did not last is asked first. */
-  private triplesFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
-    const size = agents.length;
-    const { triple, tripleCodes, memory } = this;
-    const triples = TRIPLES[size]!;
-    let t = this.firstTriple[size]!;
-    for (let asked = 0; asked < triples.length; asked++) {
-      const { a, b, c, otherPairs } = triples[t]!;
+  private allPartsFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
+    if (!this.partsFit(this.threes, agents, codes, at, delta, slack)) return false;
+    return agents.length === 4 || this.spent < FOURS_FROM || this.partsFit(this.fours, agents, codes, at, delta, slack);
+  }
+
+  /** Whether every part of the set of this size fits into what the worst pair of the others leaves. */
+  private partsFit(part: PartScratch, agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
+    const { memory } = this;
+    const parts = PARTS[part.size - 3]![agents.length]!;
+    let p = part.first[agents.length]!;
+    for (let asked = 0; asked < parts.length; asked++) {
+      const { members, otherPairs } = parts[p]!;
       let left = slack;
-      for (let p = 0; p < otherPairs.length; p++) left = Math.min(left, slack - this.frames[delta + otherPairs[p]!]!);
-      const codeA = codes[at + a]!;
-      const codeB = codes[at + b]!;
-      const codeC = codes[at + c]!;
-      const set = (1 << agents[a]!) | (1 << agents[b]!) | (1 << agents[c]!);
-      const entry = memory.find(codeA | (codeB << 7) | (codeC << 14) | (set << 28), (set >> 4) << 28);
-      let isPossible = entry < 0 || left >= memory.least[entry]!;
-      if (isPossible && (entry < 0 || left < memory.most[entry]!)) {
-        triple[0] = agents[a]!;
-        triple[1] = agents[b]!;
-        triple[2] = agents[c]!;
-        tripleCodes[0] = codeA;
-        tripleCodes[1] = codeB;
-        tripleCodes[2] = codeC;
-        isPossible = left >= 0 && this.fits(triple, tripleCodes, 0, left, -1);
+      for (let q = 0; q < otherPairs.length; q++) left = Math.min(left, slack - this.frames[delta + otherPairs[q]!]!);
+      let low = 0;
+      let set = 0;
+      for (let m = 0; m < members.length; m++) {
+        const agent = agents[members[m]!]!;
+        const code = codes[at + members[m]!]!;
+        part.agents[m] = agent;
+        part.codes[m] = code;
+        low |= code << (7 * m);
+        set |= 1 << agent;
       }
+      const entry = memory.find(low | (set << 28), (set >> 4) << 28);
+      let isPossible = left >= (entry < 0 ? 0 : memory.least[entry]!);
+      if (isPossible && (entry < 0 || left < memory.most[entry]!)) isPossible = this.fits(part.agents, part.codes, 0, left, -1);
       if (!isPossible) {
-        this.firstTriple[size] = t;
+        part.first[agents.length] = p;
         return false;
       }
-      if (++t === triples.length) t = 0;
+      if (++p === parts.length) p = 0;
     }
     return true;
   }
