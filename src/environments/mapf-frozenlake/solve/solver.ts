@@ -1,6 +1,6 @@
 /**
  * The certified optimal solver. For sum of costs: prioritised plans give an upper bound, the smallest cover of the exact pair increases a
- * lower one; where they differ, joint searches on a growing set of agents close the gap. Makespan is closed the same way, time by time.
+ * lower one; where they differ, joint searches on a growing set of agents, or over the exact increases of sets, close the gap.
  * What it returns is proven; where the node budget ends first it says so instead. A Solver reuses its memory: one a thread.
  */
 import { MAX_AGENTS, type Optimum } from "../instance.js";
@@ -342,7 +342,10 @@ export class Solver {
     order[to] = agent;
   }
 
-  /** The least makespan. The board has a plan in `sumPlan`, which bounds it from above. */
+  /**
+   * The least makespan. The board has a plan in `sumPlan`, which bounds it from above. Joint searches on a growing set of agents each give
+   * the set's least makespan, within which the others are planned around it; where even the set needs `upper`, the plan at hand is the best.
+   */
   private leastMakespan(): number {
     const { grid, order, planner, sumPlan, spanPlan, together } = this;
     const { count } = grid;
@@ -352,34 +355,8 @@ export class Solver {
     const upper = sumPlan.makespan();
     if (upper === lower) return lower;
     this.orderByDistance();
-    this.together.asksPairs = !this.growsSets;
-    if (!this.growsSets) return this.growSetOfMakespan(lower, upper);
-    let placed = 0;
-    for (; lower < upper; lower++) {
-      for (let isPossible = true; isPossible; ) {
-        if (placed > 0 && together.run(order, placed, lower) < 0) {
-          isPossible = false;
-        } else if (placed === count || this.prioritiseBy(lower, placed)) {
-          if (placed === count) {
-            planner.clear();
-            for (let a = 0; a < count; a++) planner.place(order[a]!, withoutTrailingWaits(together.path(a)));
-          }
-          spanPlan.copy(planner, count);
-          return lower;
-        } else placed++;
-      }
-    }
-    return upper;
-  }
-
-  /**
-   * Joint searches on a growing set of agents: each gives the set's least makespan, within which the others are planned around it. Where
-   * even the set needs `upper`, the plan at hand is the best.
-   */
-  private growSetOfMakespan(lower: number, upper: number): number {
-    const { grid, order, planner, spanPlan, together } = this;
-    const { count } = grid;
     this.pairMakespans.reset();
+    together.asksPairs = !this.growsSets;
     for (let placed = 0; placed < count; ) {
       if (this.prioritiseBy(lower, placed)) {
         spanPlan.copy(planner, count);
