@@ -52,6 +52,8 @@ const verl = { kind: "verl", gpus_per_node: 8, environment: { CUDA_VISIBLE_DEVIC
 test("nothing is said against a section that fits its trainer, nor where nothing is served", () => {
   expect(trapsOf({ kind: "vllm", data_parallel: 8, max_model_len: 12_288, thinking: false })).toEqual([]);
   expect(trapsOf({ kind: "command", command: ["{model}", "{port}", "{name}"] }, { rendering: "compact" })).toEqual([]);
+  const bare = { kind: "vllm", extra_args: ["--chat-template", "bare.jinja"] };
+  expect(trapsOf(bare, { rendering: "compact" })).toEqual([]);
   const apart = { kind: "sglang", weights: "update", environment: { CUDA_VISIBLE_DEVICES: "6,7" } };
   expect(trapsOf(apart, { trainer: verl })).toEqual([]);
   expect(servingTraps(recipeSchema.parse({ name: "t", stages: 1, instances: 1, config: {}, base: "b" }))).toEqual([]);

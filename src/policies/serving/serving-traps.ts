@@ -42,8 +42,8 @@ function acceleratedTraps(recipe: Recipe, serving: Accelerated): [boolean, strin
   const isAsked = engineer.name === "self" || engineer.name === "base";
   return [
     [
-      recipe.rendering !== "chat",
-      `rendering is ${recipe.rendering}: ${serving.kind} puts the chat template around a prompt, which the compact rendering does not have`,
+      recipe.rendering !== "chat" && !serving.extra_args.some((argument) => /^--chat-template(=|$)/.test(argument)),
+      `rendering is ${recipe.rendering}: ${serving.kind} puts the chat template around a prompt, which the compact rendering does not have; name one that adds nothing as --chat-template in serving.extra_args`,
     ],
     [ours.length > 0, `serving.extra_args sets ${ours.join(", ")}, which the run sets itself`],
     [limit < evaluated, `serving.max_model_len (${limit}) is less than a prompt and its answer in validation (${evaluated} tokens)`],
