@@ -1,11 +1,13 @@
 /** The measures of a run's engineer, from its stored stages: what `envwright report` adds to the rates. They describe and decide nothing. */
-import { failureSummarySchema, mean } from "../core/index.js";
+import { failureSummarySchema, mean, points } from "../core/index.js";
 import {
   areaUnderCurve,
   type Correlation,
   type EngineeringStep,
   evidenceAlignment,
   frontierFocus,
+  type Gain,
+  gains,
   preservation,
   templateScore,
   validityCounts,
@@ -26,6 +28,8 @@ export interface EngineerMeasures {
   frontier_focus: number | null;
   /** Mean valid rate over the training tokens (trapezoids); null before the first stage. */
   area_under_curve: number | null;
+  /** Of valid rate, from checkpoint to checkpoint and from the base to the last, paired over boards; `total` is null before the first stage. */
+  gains: { stages: Gain[]; total: Gain | null };
 }
 
 /** Undefined for a run without a proposal. */
@@ -54,6 +58,7 @@ export async function measureEngineer(run: RunReader, history: RunHistory): Prom
     template: steps.length === 0 ? null : templateScore(steps.map((s) => s.after), family), // biome-ignore format: one measure
     frontier_focus: meanOf(steps.map((s) => frontierFocus(s.after, s.failures, family))),
     area_under_curve: areaUnderCurve(validOverTokens(history)),
+    gains: gainsOf(history),
   };
 }
 
@@ -66,6 +71,16 @@ function validOverTokens(history: RunHistory): { x: number; y: number }[] {
     points.push({ x, y: validation.total.valid.rate });
   }
   return points;
+}
+
+/** Over the stages that are validated: a run that goes on has gains so far. */
+function gainsOf({ base, stages }: RunHistory): EngineerMeasures["gains"] {
+  const done = stages.flatMap(({ validation, training }) => (validation === undefined ? [] : [{ validation, training }]));
+  const reports = [...(base === undefined ? [] : [base]), ...done.map((s) => s.validation)];
+  return gains(
+    reports,
+    done.map((s) => s.training?.completion_tokens ?? 0),
+  );
 }
 
 export function measuresTable(m: EngineerMeasures): TextTable {
@@ -86,7 +101,19 @@ export function measuresTable(m: EngineerMeasures): TextTable {
       ["template", number(m.template?.score ?? null), "1: monotone in size and never moving"],
       ["frontier focus", number(m.frontier_focus), "data where 20 to 80 % of the answers are valid"],
       ["area under the curve", number(m.area_under_curve), "mean valid rate over training tokens"],
+      [
+        "gain of each stage",
+        m.gains.stages.map((g) => points(g.difference)).join(" ") || "n/a",
+        "valid rate from checkpoint to checkpoint, points",
+      ],
+      ["gain per M tokens", perMillion(m.gains.total), "of valid rate from the base to the last checkpoint, points; 95 % over boards"],
     ],
     left: [0, 2],
   };
+}
+
+function perMillion(gain: Gain | null): string {
+  if (gain === null || gain.perMillionTokens === null) return "n/a";
+  const [low, high] = gain.interval.map((x) => points((1e6 * x) / gain.tokens));
+  return `${points(gain.perMillionTokens)} [${low}, ${high}]`;
 }

@@ -201,6 +201,7 @@ describe("the comparison of arms", () => {
       template: { monotone: 1, still: 0.4, score: 0.4 },
       frontier_focus: 0.25,
       area_under_curve: 0.5,
+      gains: { stages: [], total: null },
     });
     const cell = (seed: number, measures: ReturnType<typeof measured>) => ({ arm: "self", seed, reports: [base, base], tokens: [1], proposals: [], measures }); // biome-ignore format: one cell
     const [self] = summariseArms([cell(1, measured(3, 1, 0.2)), cell(2, measured(4, 0, null))], "self");
