@@ -99,7 +99,7 @@ test("every sample ends with one record, none as a wrong answer, and resuming as
   expect(JSON.parse(resumed.stdout)).toMatchObject({ failed: 0, total: { n: BOARDS, answers: 2 * BOARDS, valid: { rate: 1 } } });
   const again = endpoint.seen.slice(before).map(({ body }) => prompts.indexOf(body.messages.at(-1)!.content));
   expect([...new Set(again)].sort((a, b) => a - b)).toEqual([3, 11, 20]);
-}, 60_000);
+}, 180_000);
 
 test("a budget ends an evaluation cleanly: what was paid for is kept, and resuming asks for the rest", async () => {
   endpoint = await startTestEndpoint(() => right);

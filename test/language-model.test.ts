@@ -96,7 +96,7 @@ test("the key is in no file of an evaluation, in no error and in no table, where
   expect(wrong.code).toBe(1);
   expect(wrong.stderr).toMatch(/HTTP 401: Bearer \[key\] is wrong/);
   expectNoKey(dir, wrong);
-}, 60_000);
+}, 180_000);
 
 const TABLE = { "3": { data_ratio: 0.7, hole_ratio: 0.1, wait_ratio: 0.5 }, "4": { data_ratio: 0.3, hole_ratio: 0.1, wait_ratio: 0.25 } };
 const proposal: Reply = chat([{ content: JSON.stringify({ rationale: `More waits. ${KEY}`, config: TABLE }) }]);
@@ -146,7 +146,7 @@ test("a run is engineered by a language model: its answer is the next config, a 
       readFileSync(at(`run/stages/${stage}/proposal.json`), "utf8"),
     );
   }
-}, 60_000);
+}, 180_000);
 
 test("a stored stage is shown to a language model under its schema, and the run is left as it was", async () => {
   endpoint = await startTestEndpoint(() => proposal);
@@ -202,7 +202,7 @@ test("the dashboard never says the key, whatever it is asked about such a run, a
   }
   expect(bodies.join("\n").length).toBeGreaterThan(20_000);
   expect(SPELLINGS.filter((spelling) => bodies.join("\n").includes(spelling))).toEqual([]);
-}, 60_000);
+}, 180_000);
 
 test("a run whose language model cannot be asked is refused before anything is written", async () => {
   endpoint = await startTestEndpoint(() => proposal);

@@ -21,6 +21,7 @@ import { type ChatResponse, outcomeOf, sharesOf, usageOf } from "./answer.js";
 import { Budget } from "./budget.js";
 import { type AttemptRecord, type CallDetail, type CallRecorder, callRecord } from "./call-record.js";
 import { type EndpointOptions, endpointName, endpointSettings } from "./options.js";
+import { isFatal, mayRefuseField, mayRefuseSchema, refusedField } from "./refusals.js";
 import { Retries } from "./retry.js";
 import { type ChatCall, Transport } from "./transport.js";
 
@@ -49,12 +50,6 @@ interface Open {
   index: number;
   request: CompletionRequest;
 }
-
-/** Statuses after which no other request can succeed either. */
-const FATAL = new Set([401, 402]);
-/** How a refusal of structured output reads. */
-const ABOUT_FORMAT = /response_format|json_schema|structured|guided|grammar|schema/i;
-const FORMAT_STATUSES = new Set([400, 404, 415, 422, 500, 501]);
 
 export class EndpointPolicy implements Policy {
   readonly name: string;
@@ -195,17 +190,17 @@ export class EndpointPolicy implements Policy {
       }
 
       attempt.problem = outcome.message;
-      if (withSchema && this.refusesSchema(outcome.status, outcome.body)) {
+      if (withSchema && mayRefuseSchema(outcome)) {
         refusedSchema = outcome.message;
         continue;
       }
-      if (count > 1 && (outcome.status === 400 || outcome.status === 422)) {
+      if (count > 1 && mayRefuseField(outcome)) {
         refusedN = outcome.message;
         continue;
       }
       const field = refusedField(outcome);
       if (field !== undefined) outcome.message += `; "omit: [${field}]" in a policy file leaves it out`;
-      if (field !== undefined || (outcome.status !== undefined && FATAL.has(outcome.status))) this.fatal = outcome.message;
+      if (field !== undefined || isFatal(outcome)) this.fatal = outcome.message;
       if (!outcome.isRetryable) return fail("endpoint", outcome.message);
       if (outcome.retryAfter !== undefined && outcome.retryAfter <= this.options.retries.longest_wait * 1000) {
         this.heldUntil = Math.max(this.heldUntil, this.now() + outcome.retryAfter);
@@ -276,12 +271,6 @@ export class EndpointPolicy implements Policy {
     }
   }
 
-  /** A refusal that names the format, or any refusal of a request that would be right without it: the next attempt tells. */
-  private refusesSchema(status: number | undefined, body: string | undefined): boolean {
-    if (status === undefined || !FORMAT_STATUSES.has(status)) return false;
-    return status === 400 || status === 422 || ABOUT_FORMAT.test(body ?? "");
-  }
-
   private maxTokens(request: CompletionRequest): number {
     return this.options.max_tokens ?? request.maxTokens;
   }
@@ -311,14 +300,6 @@ export class EndpointPolicy implements Policy {
     for (const field of options.omit) delete body[field === "max_tokens" ? options.preset.maxTokens : field];
     return { system: options.system, prompt: request.prompt, body };
   }
-}
-
-/** The optional field that a refusal names as not supported by the model: every other request would be refused alike. */
-function refusedField({ status, body = "" }: { status?: number; body?: string }): "temperature" | "top_p" | "seed" | undefined {
-  if (status !== 400 && status !== 422) return undefined;
-  if (/temperature.*top_p.*cannot both be specified/.test(body)) return "top_p";
-  if (!/unsupported|not support|unknown|unrecognized|unexpected|deprecated|not permitted|cannot find field/i.test(body)) return undefined;
-  return (["temperature", "top_p", "seed"] as const).find((field) => new RegExp(`\\b${field}\\b`).test(body));
 }
 
 function isSameQuestion(a: CompletionRequest, b: CompletionRequest): boolean {
