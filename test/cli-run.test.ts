@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { callCli } from "./call-cli.js";
@@ -50,6 +50,15 @@ test("a stored stage can be asked again: by the run's own engineer with its own 
   const context = await callCli(["propose", "--from", at("run/stages/00"), "--context"]);
   expect(context.stdout).toBe(readFileSync(at("run/stages/00/context.md"), "utf8"));
   expect((await callCli(["propose", "--from", at("run")])).code).toBe(2);
+});
+
+test("every cell of every shipped experiment could be started", async () => {
+  const folder = join(import.meta.dirname, "../recipes/experiments");
+  for (const file of readdirSync(folder)) {
+    // The folder of the results is refused last, after every cell's recipe was checked.
+    const { code, stderr } = await callCli(["experiment", join(folder, file), "--out", bench.dir]);
+    expect([file, code, stderr]).toEqual([file, 2, expect.stringContaining(`${bench.dir} is not empty`)]);
+  }
 });
 
 test("what cannot be started is refused before anything is written", async () => {
