@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { TSX } from "../../test/run-cli.js";
-import { groupRunner } from "./process-group.js";
+import { groupRunner, guardGroup } from "./process-group.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-group-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -42,6 +42,48 @@ test("on abort the whole group ends, also the worker that ignores the request", 
   await until(() => !isAlive(worker), "the end of the worker");
 });
 
+test("a worker has the grace to tidy up in, also when the launcher has ended at once, and no more time is taken than it needs", async () => {
+  const stop = new AbortController();
+  const tidied = join(dir, "tidied");
+  const patient = groupRunner({ boundary: "test", remedy: "none", grace: 20_000 });
+  const begun = Date.now();
+  const end = await patient(command(`(trap 'sleep 0.5; echo x > ${tidied}; exit' TERM; echo up; while :; do sleep 0.1; done) & wait`), {
+    signal: stop.signal,
+    onLine: () => stop.abort(),
+  });
+  expect(end).toMatchObject({ ok: false, status: "SIGTERM" });
+  expect(existsSync(tidied)).toBe(true);
+  expect(Date.now() - begun).toBeLessThan(10_000);
+});
+
+test("what the listener throws ends the group and is the run's failure", async () => {
+  let pid = 0;
+  const ran = run(command("echo $$; while :; do sleep 0.1; done"), {
+    onLine: (line) => {
+      pid = Number(line);
+      throw new Error("ENOSPC: no space left on device");
+    },
+  });
+  await expect(ran).rejects.toThrow("ENOSPC");
+  expect(isAlive(pid)).toBe(false);
+});
+
+test("a last line without an end is heard, and of one too long its beginning", async () => {
+  const lines: string[] = [];
+  await run(command("head -c 1000000 /dev/zero | tr '\\0' x; echo; printf end"), { onLine: (line) => lines.push(line) });
+  expect(lines).toEqual(["x".repeat(4000), "end"]);
+});
+
+test("the guard leaves when the group has, long before the grace is over: its number may be another's then", async () => {
+  const group = spawn("/bin/sleep", ["60"], { detached: true, stdio: "ignore" });
+  const ended = new Promise((resolve) => group.once("exit", (_, signal) => resolve(signal)));
+  const guard = guardGroup(group.pid!, 60_000);
+  const left = new Promise((resolve) => guard.once("exit", resolve));
+  guard.stdin!.end();
+  expect(await ended).toBe("SIGTERM");
+  expect(await left).toBe(0);
+}, 15_000);
+
 test("a process that leaves the group and holds the pipes does not hold us", async () => {
   const begun = Date.now();
   let away = 0;
@@ -57,7 +99,7 @@ test("a process that leaves the group and holds the pipes does not hold us", asy
 
 test("when this program is killed outright, what it had started ends all the same", async () => {
   const pidFile = join(dir, "pid");
-  const script = `import { groupRunner } from ${JSON.stringify(join(import.meta.dirname, "process-group.ts"))};
+  const script = `import { groupRunner, guardGroup } from ${JSON.stringify(join(import.meta.dirname, "process-group.ts"))};
     const args = ["-c", 'echo $$ > ${pidFile}; while :; do sleep 0.1; done'];
     await groupRunner({ boundary: "t", remedy: "t", grace: 300 })({ command: "/bin/sh", args, cwd: "/", env: {} }, { onLine() {} });`;
   const parent = spawn(process.execPath, ["--import", TSX, "--input-type=module", "-e", script], { stdio: "inherit" });

@@ -4,8 +4,9 @@
  * process writes.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { BoundaryError } from "../core/index.js";
+import { LineSplitter } from "./line-splitter.js";
 
 export interface ProcessCommand {
   command: string;
@@ -39,38 +40,55 @@ export interface GroupRunnerOptions {
 
 const TAIL = 30;
 const LONGEST_LINE = 4000;
+/** Milliseconds between two looks at a group that is ending. */
+const LOOK_EVERY = 20;
 
-/** @throws {BoundaryError} when the command cannot be started. */
+/** @throws {BoundaryError} when the command cannot be started; whatever `onLine` throws, once the group has ended for it. */
 export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptions): RunProcess {
   return ({ command, args, cwd, env }, { signal, onLine }) =>
     new Promise((resolve, reject) => {
       const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
       const guard = child.pid === undefined ? undefined : guardGroup(child.pid, grace);
       const tail: string[] = [];
-      const heard = (line: string) => {
-        const short = line.slice(0, LONGEST_LINE);
-        tail.push(short);
-        if (tail.length > TAIL) tail.shift();
-        onLine(short);
-      };
-      const readers = [child.stdout, child.stderr].map((stream) => createInterface({ input: stream }).on("line", heard));
       let late: NodeJS.Timeout | undefined;
+      /** When the group has to be gone; undefined until it is asked to end. */
+      let deadline: number | undefined;
       const end = () => {
+        if (deadline !== undefined) return;
+        deadline = performance.now() + grace;
         killGroup(child.pid, "SIGTERM");
         late = setTimeout(() => killGroup(child.pid, "SIGKILL"), grace);
       };
+      /** What `onLine` threw: a log that cannot be written, say. Nobody would hear of it from inside an event of a stream. */
+      let fault: { cause: unknown } | undefined;
+      const heard = (line: string) => {
+        tail.push(line);
+        if (tail.length > TAIL) tail.shift();
+        if (fault !== undefined) return;
+        try {
+          onLine(line);
+        } catch (cause) {
+          fault = { cause };
+          end();
+        }
+      };
+      const splitters = [child.stdout, child.stderr].map((stream) => {
+        const splitter = new LineSplitter(LONGEST_LINE);
+        stream.setEncoding("utf8").on("data", (piece: string) => splitter.push(piece).forEach(heard));
+        return splitter;
+      });
+      const closed = new Promise((done) => child.once("close", done));
       if (signal?.aborted) end();
       else signal?.addEventListener("abort", end, { once: true });
-      child.once("error", (cause) => {
+      const settled = () => {
         signal?.removeEventListener("abort", end);
         clearTimeout(late);
         guard?.kill("SIGKILL");
-        reject(new BoundaryError({ boundary, message: `${command} cannot be started: ${cause.message}`, value: command, remedy, cause }));
-      });
-      child.once("exit", (code, killed) => {
-        signal?.removeEventListener("abort", end);
-        clearTimeout(late);
-        guard?.kill("SIGKILL");
+      };
+      const finish = async (code: number | null, killed: NodeJS.Signals | null): Promise<void> => {
+        // Workers may take longer to end than the launcher that was asked with them.
+        while (deadline !== undefined && performance.now() < deadline && isGroupThere(child.pid)) await sleep(LOOK_EVERY);
+        settled();
         // Whatever the launcher left behind would hold the pipes and the GPUs.
         killGroup(child.pid, "SIGKILL");
         // What left the group is not reached by that: it may hold the pipes, but not us.
@@ -78,12 +96,17 @@ export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptio
           child.stdout.destroy();
           child.stderr.destroy();
         }, grace);
-        child.once("close", () => {
-          clearTimeout(held);
-          for (const reader of readers) reader.close();
-          resolve({ status: code ?? killed ?? "unknown", ok: code === 0, tail });
-        });
+        await closed;
+        clearTimeout(held);
+        for (const rest of splitters.map((splitter) => splitter.take())) if (rest !== "") heard(rest);
+        if (fault !== undefined) throw fault.cause;
+        resolve({ status: code ?? killed ?? "unknown", ok: code === 0, tail });
+      };
+      child.once("error", (cause) => {
+        settled();
+        reject(new BoundaryError({ boundary, message: `${command} cannot be started: ${cause.message}`, value: command, remedy, cause }));
       });
+      child.once("exit", (code, killed) => void finish(code, killed).catch(reject));
     });
 }
 
@@ -93,7 +116,9 @@ export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptio
  * @param grace milliseconds between asking the group to end and killing it.
  */
 export function guardGroup(group: number, grace: number): ChildProcess {
-  const script = 'read -r _; kill -s TERM -- "-$1" || exit 0; sleep "$2"; kill -s KILL -- "-$1"';
+  // Once the group is gone its number may become another's.
+  const script = `read -r _; kill -s TERM -- "-$1" || exit 0; left=$2
+    while [ "$left" -gt 0 ]; do sleep 1; kill -s 0 -- "-$1" || exit 0; left=$((left - 1)); done; kill -s KILL -- "-$1"`;
   const seconds = String(Math.ceil(grace / 1000));
   const guard = spawn("/bin/sh", ["-c", script, "sh", String(group), seconds], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
   // Without a shell there is no such guard; all else goes on.
@@ -104,11 +129,22 @@ export function guardGroup(group: number, grace: number): ChildProcess {
   return guard;
 }
 
+function isGroupThere(pid: number | undefined): boolean {
+  if (pid === undefined) return false;
+  try {
+    return process.kill(-pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Of a group that is gone, or whose members are another user's by now, there is nothing to end. */
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
 }
