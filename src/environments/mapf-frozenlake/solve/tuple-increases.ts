@@ -16,6 +16,7 @@ import { coverFits, PACKED_LIMIT, packedCover } from "./cover.js";
 import { DONE, type Grid, STRIDE } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
 import type { PairIncreases } from "./pair-increases.js";
+import { PARTS, PartScratch } from "./set-parts.js";
 import { TupleMemory } from "./tuple-memory.js";
 
 /** Larger increases are not asked for: they would not fit into the memory's bytes. */
@@ -43,39 +44,6 @@ const FRAMES_AT_FIRST = 64;
 
 /** Nodes spent on a board's sets after which sets of five agents and more are checked against their fours as well as their threes. */
 const FOURS_FROM = 20_000;
-
-/** Some members of a set, and the pairs of the others as places among the increases of a frame. */
-interface Part {
-  members: readonly number[];
-  otherPairs: readonly number[];
-}
-
-function partsOf(partSize: number, size: number): Part[] {
-  const all = Array.from({ length: size }, (_, a) => a);
-  const masks = Array.from({ length: 1 << size }, (_, mask) => mask);
-  return masks
-    .map((mask) => [all.filter((a) => (mask >> a) & 1), all.filter((a) => !((mask >> a) & 1))] as const)
-    .filter(([members]) => members.length === partSize)
-    .map(([members, others]) => ({
-      members,
-      otherPairs: others.flatMap((d) => others.filter((e) => e > d).map((e) => d * MAX_AGENTS + e)),
-    }));
-}
-
-/** The parts of a set by their size, three or four, and the size of the set. */
-const PARTS = [3, 4].map((partSize) => Array.from({ length: MAX_AGENTS + 1 }, (_, size) => partsOf(partSize, size)));
-
-/** What asking about parts of one size needs. A search of a part never asks about parts of the same size. */
-class PartScratch {
-  readonly agents: number[];
-  readonly codes = new Int32Array(MAX_AGENTS);
-  /** By size of the set: the part to ask first, which is the one that ruled out the last position. */
-  readonly first = new Int32Array(MAX_AGENTS + 1);
-
-  constructor(readonly size: number) {
-    this.agents = new Array<number>(size).fill(0);
-  }
-}
 
 export class TupleIncreases {
   private readonly memory = new TupleMemory();
