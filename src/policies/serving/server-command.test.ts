@@ -8,7 +8,7 @@ const words = (options: object) => {
   return [command, ...args].join(" ");
 };
 
-// The flags as `vllm serve --help` (0.11) and `python -m sglang.launch_server --help` (0.5) list them.
+// The flags as vLLM 0.32 (engine/arg_utils.py) and SGLang 0.5.23 (srt/arg_groups/fields) declare them.
 test("vLLM is given the checkpoint, its place, its share of the GPUs and no sampling of the checkpoint's own", () => {
   expect(words({ kind: "vllm" })).toBe(
     "vllm serve /runs/a/stages/00/checkpoint --host 127.0.0.1 --port 8123 --served-model-name policy --tensor-parallel-size 1 --gpu-memory-utilization 0.9 --generation-config vllm",

@@ -1,6 +1,6 @@
 /**
- * A recipe's `serving` section → the command line that serves one checkpoint, for vLLM (`vllm serve`, 0.11 and later) and SGLang
- * (`sglang.launch_server`, 0.5 and later), or a command of one's own with its placeholders filled in. Touches no disk and no network.
+ * A recipe's `serving` section → the command line that serves one checkpoint, for vLLM (`vllm serve`, read at 0.32) and SGLang
+ * (`sglang.launch_server`, read at 0.5.23), or a command of one's own with its placeholders filled in. Touches no disk and no network.
  */
 import type { ServingOptions } from "../../core/index.js";
 import type { ProcessCommand } from "../../processes/index.js";
