@@ -1,9 +1,10 @@
 /**
- * Starts a worker thread from compiled JavaScript, or from TypeScript sources under tsx and Vitest. Node 20 does not hand tsx's loader
- * down to worker threads, so the source case registers it inside of the thread first.
+ * Starts a worker thread, or a process, from compiled JavaScript, or from TypeScript sources under tsx and Vitest. Node 20 does not hand
+ * tsx's loader down to worker threads, so the source case registers it inside of the thread first.
  */
+import { type ChildProcess, fork } from "node:child_process";
 import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 
 /**
@@ -18,4 +19,17 @@ export function startThread(from: string, name: string, workerData?: unknown): W
   const entry = new URL(`${name}.ts`, from).href;
   const code = `import(${JSON.stringify(loader)}).then(({ register }) => { register(); return import(${JSON.stringify(entry)}); })`;
   return new Worker(code, { eval: true, workerData, execArgv: [] });
+}
+
+/**
+ * A process with a channel for messages. Its stderr is a pipe; it has no other stream.
+ * @param from `import.meta.url` of the caller.
+ * @param name of the entry beside it, without extension.
+ * @param flags of Node for it, e.g. its largest heap.
+ */
+export function startProcess(from: string, name: string, flags: readonly string[] = []): ChildProcess {
+  const source = from.endsWith(".ts");
+  const entry = fileURLToPath(new URL(`${name}${source ? ".ts" : ".js"}`, from));
+  const loader = source ? ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href] : [];
+  return fork(entry, [], { execArgv: [...loader, ...flags], stdio: ["ignore", "ignore", "pipe", "ipc"] });
 }

@@ -122,12 +122,34 @@ test("rows, text, memory and time have their bounds", async () => {
   expect([many.rows.length, many.rows[9], many.more]).toEqual([10, ["9"], true]);
   expect((await ask("SELECT * FROM range(10)", { rows: 10 })).more).toBe(false);
   expect((await ask("SELECT repeat('x', 1000), [repeat('y', 1000)]", { text: 5 })).rows).toEqual([["xxxxx…", '["yyy…']]);
-  await expect(ask("SELECT range FROM range(200000000) ORDER BY random()")).rejects.toThrow(/^Out of Memory Error: [^\n]*$/);
+  await expect(ask("SELECT list(repeat('x', 1000)) FROM range(1000000)")).rejects.toThrow(/^Out of Memory Error: [^\n]*$/);
+  // All that is answered is bounded too, and the rows of the order that was asked for come first.
+  const wide = await ask("SELECT repeat('x', 10000) AS x, range AS i FROM range(100) ORDER BY i DESC", { text: 100, characters: 1000 });
+  expect([wide.rows.length, wide.rows[0]?.[1], wide.more]).toEqual([9, "99", true]);
+  await expect(ask("SELECT repeat('x', 10000)", { characters: 1000 })).rejects.toThrow(
+    "one row of the answer has more than 1000 characters",
+  );
   const start = performance.now();
   await expect(ask("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", { seconds: 0.2 })).rejects.toThrow(
     "the query was stopped after 0.2 s",
   );
   expect(performance.now() - start).toBeLessThan(10_000);
+});
+
+test("values of every kind are as they are where they are short, cut where they are long, and whole where nothing is to be cut", async () => {
+  const kinds =
+    "[1, NULL] AS l, {'a': 1, 'b': 'x'} AS s, MAP {'k': 2} AS m, NULL AS n, NULL::INT[] AS nl, 1.5 AS d, true AS t, DATE '2020-01-02' AS day";
+  const { rows } = await ask(`SELECT ${kinds}`);
+  expect(rows).toEqual([[[1, null], { a: 1, b: "x" }, [{ key: "k", value: 2 }], null, null, "1.5", true, "2020-01-02"]]);
+  expect((await ask(`SELECT ${kinds}`, { text: Number.POSITIVE_INFINITY })).rows).toEqual(rows);
+  const long = "SELECT 'é' || repeat('y', 5000) AS a, 2 AS a, repeat('z', 5000)::BLOB AS b, {'k': repeat('w', 5000)} AS s -- to its end;";
+  const cut = await ask(long, { text: 10 });
+  expect(cut.columns.map(({ name }) => name)).toEqual(["a", "a", "b", "s"]);
+  expect(cut.rows).toEqual([["éyyyyyyyyy…", 2, "zzzzzzzzzz…", '{"k":"wwww…']]);
+  const whole = await ask(long, { text: Number.POSITIVE_INFINITY, characters: Number.POSITIVE_INFINITY });
+  expect(whole.rows).toEqual([[`é${"y".repeat(5000)}`, 2, "z".repeat(5000), { k: "w".repeat(5000) }]]);
+  // The pointer into the query around it is left out.
+  await expect(ask("SELECT id::INTEGER FROM things")).rejects.toThrow(/^Conversion Error: (?![\s\S]*LINE)/);
 });
 
 test("a reader who goes ends the query, also one who has gone before it began", async () => {

@@ -1,13 +1,22 @@
 /**
  * One question in SQL, asked by a person, over files that are named beforehand: a DuckDB of its own that can read those files and nothing else.
  * One SELECT at a time; no other file, no network, no extension, no setting, nothing written, not even a spill to disk. Rows, text and time
- * are bounded, so that a question asked in error ends by itself.
+ * are bounded, so that a question asked in error ends by itself. Long values are cut by DuckDB before they are read; what its functions
+ * build on the way there is outside of its memory limit, so a server asks in a process of its own (sql-process.ts).
  *
  * The lock is DuckDB's own (`allowed_paths`, `enable_external_access = false`, `lock_configuration = true`); the kind of statement is read
  * from its parser, never from the text.
  */
-import { DuckDBInstance, type DuckDBPreparedStatement, type DuckDBResultReader, type Json, StatementType } from "@duckdb/node-api";
-import { InputError } from "../core/index.js";
+import {
+  type DuckDBConnection,
+  DuckDBInstance,
+  type DuckDBPreparedStatement,
+  DuckDBTypeId,
+  type Json,
+  JsonDuckDBValueConverter,
+  StatementType,
+} from "@duckdb/node-api";
+import { InputError } from "../core/errors.js";
 
 /** A table that the question may name. */
 export interface SqlView {
@@ -29,11 +38,13 @@ export interface SqlAnswer {
 export interface SqlLimits {
   /** Rows at most. */
   rows: number;
-  /** Characters of one value at most; longer ones end in "…". */
+  /** Characters of one value at most; longer ones end in "…". Infinity cuts none. */
   text: number;
+  /** Characters of all values together at most; the rows after them are left out, as those beyond `rows`. */
+  characters: number;
   seconds: number;
 }
-export const SQL_LIMITS: SqlLimits = { rows: 500, text: 2000, seconds: 10 };
+export const SQL_LIMITS: SqlLimits = { rows: 500, text: 2000, characters: 4_000_000, seconds: 10 };
 
 /** Longest question, in characters. */
 export const SQL_LONGEST = 4000;
@@ -77,8 +88,15 @@ export async function askReadOnly(
     if (statements.count !== 1) throw refused(`the query has ${statements.count} statements`, sql, "one SELECT");
     const statement = await statements.prepare(0);
     refuseAllButSelect(statement, sql);
-    const reader = await statement.streamAndReadUntil(limits.rows + 1);
-    return { ...answerOf(reader, limits), milliseconds: Math.round(performance.now() - start) };
+    if (statement.parameterCount > 0)
+      throw refused("the query has parameters, and there are no values for them", sql, "values in the query itself");
+    const columns = Array.from({ length: statement.columnCount }, (_, i) => ({
+      name: statement.columnName(i),
+      type: String(statement.columnType(i)),
+    }));
+    const cut = Number.isFinite(limits.text) ? cutting(statement, sql, limits) : undefined;
+    const { rows, more } = await rowsOf(connection, statement, cut, sql, limits);
+    return { columns, rows, more, milliseconds: Math.round(performance.now() - start) };
   } catch (error) {
     if (error instanceof InputError) throw error;
     if (late) throw refused(`the query was stopped after ${limits.seconds} s`, sql, "a query that reads or joins less");
@@ -104,19 +122,81 @@ function refuseAllButSelect(statement: DuckDBPreparedStatement, sql: string): vo
   throw refused(`${kind ?? "this"} is not answered here`, sql, "one SELECT (also WITH, FROM, VALUES, DESCRIBE, SUMMARIZE)");
 }
 
-function answerOf(reader: DuckDBResultReader, limits: SqlLimits): Omit<SqlAnswer, "milliseconds"> {
-  const names = reader.columnNames();
-  const types = reader.columnTypes().map(String);
-  const rows = reader.getRowsJson();
-  return {
-    columns: names.map((name, i) => ({ name, type: types[i]! })),
-    rows: rows.slice(0, limits.rows).map((row) => row.map((value) => bounded(value, limits.text))),
-    more: rows.length > limits.rows,
-  };
+/** Types whose values have no bound of their own, told by their text. The rest of them (numbers, dates, truth) is short. */
+const TEXTS: ReadonlySet<DuckDBTypeId> = new Set([DuckDBTypeId.VARCHAR, DuckDBTypeId.BLOB, DuckDBTypeId.BIT, DuckDBTypeId.BIGNUM]);
+const NESTED: ReadonlySet<DuckDBTypeId> = new Set([
+  DuckDBTypeId.LIST,
+  DuckDBTypeId.ARRAY,
+  DuckDBTypeId.STRUCT,
+  DuckDBTypeId.MAP,
+  DuckDBTypeId.UNION,
+  DuckDBTypeId.VARIANT,
+]);
+
+interface Cut {
+  sql: string;
+  /** Which of its columns hold column i of the query: the value, and where it may be too long for one the beginning of its text. */
+  places: { value: number; text: number | undefined }[];
+}
+
+/**
+ * The query with its long values cut by DuckDB. The query stands in it as a value, so that no bracket or comment of it can end early; the
+ * order of its rows is kept, as DuckDB does unless told otherwise.
+ */
+function cutting(statement: DuckDBPreparedStatement, sql: string, { rows, text }: SqlLimits): Cut {
+  const selected: string[] = [];
+  const select = (expression: string): number => selected.push(expression) - 1;
+  const names = Array.from({ length: statement.columnCount }, (_, i) => `c${i}`);
+  const places = names.map((name, i) => {
+    const type = statement.columnTypeId(i);
+    // One character more than is shown, by which `bounded` sees that it is cut.
+    if (TEXTS.has(type)) return { value: select(`left(${name}::VARCHAR, ${text + 1})`), text: undefined };
+    if (!NESTED.has(type)) return { value: select(name), text: undefined };
+    const long = `length(${name}::VARCHAR) > ${text}`;
+    return {
+      value: select(`CASE WHEN NOT (${long}) THEN ${name} END`),
+      text: select(`CASE WHEN ${long} THEN left(to_json(${name})::VARCHAR, ${text + 1}) END`),
+    };
+  });
+  return { sql: `SELECT ${selected.join(", ")} FROM query(${sqlText(sql)}) AS t(${names.join(", ")}) LIMIT ${rows + 1}`, places };
+}
+
+async function rowsOf(
+  connection: DuckDBConnection,
+  statement: DuckDBPreparedStatement,
+  cut: Cut | undefined,
+  sql: string,
+  limits: SqlLimits,
+): Promise<Pick<SqlAnswer, "rows" | "more">> {
+  const result = cut === undefined ? await statement.stream() : await connection.stream(cut.sql).catch(withoutPlace);
+  const rows: Json[][] = [];
+  let characters = 0;
+  for (;;) {
+    const chunk = await (cut === undefined ? result.fetchChunk() : result.fetchChunk().catch(withoutPlace));
+    if (chunk === null || chunk.rowCount === 0) return { rows, more: false };
+    for (let r = 0; r < chunk.rowCount; r++) {
+      if (rows.length === limits.rows) return { rows, more: true };
+      const values = chunk.convertRowValues(r, JsonDuckDBValueConverter).map((value) => value as Json);
+      const row =
+        cut === undefined ? values : cut.places.map(({ value, text }) => (text === undefined ? null : values[text]) ?? values[value]!);
+      const shown = row.map((value) => bounded(value, limits.text));
+      for (const value of shown) characters += typeof value === "string" ? value.length : value === null ? 4 : JSON.stringify(value).length;
+      if (characters > limits.characters) {
+        if (rows.length > 0) return { rows, more: true };
+        throw refused(`one row of the answer has more than ${limits.characters} characters`, sql, "fewer columns");
+      }
+      rows.push(shown);
+    }
+  }
+}
+
+/** The place that DuckDB points at is in the query around the asked one, which nobody wrote. */
+function withoutPlace(error: unknown): never {
+  throw new Error(String((error as Error).message).replace(/\n\nLINE \d[\s\S]*$/, ""), { cause: error });
 }
 
 function bounded(value: Json, most: number): Json {
-  if (value === null || typeof value === "boolean" || typeof value === "number") return value;
+  if (value === null || typeof value === "boolean" || typeof value === "number" || !Number.isFinite(most)) return value;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length <= most ? value : `${text.slice(0, most)}…`;
 }

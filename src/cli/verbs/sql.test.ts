@@ -38,6 +38,14 @@ test("a query is answered as a table, as CSV and as JSON, and without one the ta
   expect([first.stdout.split("\n").length, first.stderr]).toEqual([3, expect.stringContaining("--limit gives more")]);
 });
 
+test("values are whole for another program, and cut only in a table", async () => {
+  const query = "SELECT repeat('x', 5000) AS x, [repeat('y', 5000)] AS l";
+  expect((await callCli(["sql", run, query, "--format", "csv"])).stdout).toBe(`x,l\n${"x".repeat(5000)},"[""${"y".repeat(5000)}""]"\n`);
+  for (const json of [["--json"], ["--format", "json"]])
+    expect(JSON.parse((await callCli(["sql", run, query, ...json])).stdout).rows).toEqual([["x".repeat(5000), ["y".repeat(5000)]]]);
+  expect((await callCli(["sql", run, query])).stdout).toContain(`${"x".repeat(60)}…`);
+});
+
 test("the training steps of a run that goes on are read up to the line that is being written", async () => {
   const metrics = join(run, "metrics.jsonl");
   writeFileSync(metrics, '{"stage":0,"step":0,"valid/3":0.5}\n{"stage":0,"step":1,"valid/3":0.75}\n{"stage":0,"st');

@@ -1,12 +1,15 @@
 /** `envwright sql`: a question in SQL over a run's rollouts, instances and training steps; the same as the dashboard's, without a row limit of its own. */
 import { csvLines, terminalTable } from "../../evaluation/text-table.js";
 import { RunFolder } from "../../store/index.js";
-import { askReadOnly, SQL_LIMITS } from "../../store/read-only-sql.js";
+import { askReadOnly } from "../../store/read-only-sql.js";
 import { runViews } from "../../ui/server/rollout-tables.js";
 import { defineVerb } from "../define-verb.js";
 
 const COLUMNS =
   "SELECT table_name AS table, column_name AS column, data_type AS type FROM duckdb_columns() WHERE NOT internal ORDER BY table_name, column_index";
+
+/** Characters of a value in a table. */
+const TABLE_TEXT = 60;
 
 export default defineVerb({
   name: "sql",
@@ -16,7 +19,12 @@ export default defineVerb({
     query: { type: "positional", hint: "QUERY", description: "One SELECT; without it the tables and their columns are listed" },
     limit: { type: "integer", hint: "N", least: 1, default: 100_000, description: "Rows at most" },
     seconds: { type: "number", hint: "S", least: 0, default: 600, description: "Time at most" },
-    format: { type: "choice", of: ["table", "csv", "json"], default: "table", description: "Format of the result" },
+    format: {
+      type: "choice",
+      of: ["table", "csv", "json"],
+      default: "table",
+      description: "Format of the result; a table cuts long values, csv and json give them whole",
+    },
     json: { type: "flag", description: "The same as --format json" },
   },
   examples: [
@@ -27,7 +35,9 @@ export default defineVerb({
   interruptible: true,
   async run(values, { signal, print, printJson, note }) {
     const views = await runViews(await RunFolder.open(values.run));
-    const limits = { rows: values.limit, text: values.format === "table" && !values.json ? 60 : SQL_LIMITS.text, seconds: values.seconds };
+    // What another program reads is whole; only a table on a terminal needs short values.
+    const text = values.format === "table" && !values.json ? TABLE_TEXT : Number.POSITIVE_INFINITY;
+    const limits = { rows: values.limit, text, characters: Number.POSITIVE_INFINITY, seconds: values.seconds };
     const answer = await askReadOnly(views, values.query ?? COLUMNS, signal, limits);
     const { columns, rows, more } = answer;
     if (more) note(`These are the first ${values.limit} rows; --limit gives more.`);

@@ -27,7 +27,7 @@ import { queryRollouts, rolloutFilterSchema } from "./rollout-query.js";
 import { ServedRoot } from "./root.js";
 import { isRunning, isWaiting } from "./run-state.js";
 import { RunShelf } from "./runs.js";
-import { SqlQuestions, sqlQuerySchema } from "./sql-questions.js";
+import { BusyError, SqlQuestions, sqlQuerySchema } from "./sql-questions.js";
 import { stageDetail } from "./stages.js";
 
 /** What the page can ask for beyond reading; the command line hands it in. */
@@ -134,7 +134,7 @@ export function createApp(options: AppOptions): App {
 
   app.get("/api/runs/:run/tables", async (c) => {
     const { folder } = await shelf.open(c.req.param("run"));
-    return c.json(await questions.tables(folder, c.req.raw.signal));
+    return c.json(await questions.tables(folder, AbortSignal.any([signal, c.req.raw.signal])));
   });
   app.get("/api/runs/:run/sql", async (c) => {
     const { sql } = parseWith(sqlQuerySchema, c.req.query(), "query");
@@ -222,6 +222,7 @@ function refuse(c: Context, error: unknown): Response {
     const status = /^there is no (run|evaluation|experiment)/.test(error.message) ? 404 : 400;
     return c.json({ error: error.message, remedy: error.remedy ?? error.expected ?? null } satisfies ApiProblem, status);
   }
+  if (error instanceof BusyError) return c.json({ error: error.message, remedy: error.remedy ?? null } satisfies ApiProblem, 503);
   if (error instanceof EnvwrightError) return c.json({ error: error.message, remedy: error.remedy ?? null } satisfies ApiProblem, 500);
   return c.json({ error: String((error as Error).message).split("\n")[0]!, remedy: null } satisfies ApiProblem, 500);
 }

@@ -222,7 +222,7 @@ describe("rollouts", () => {
       expect((await get(`/api/runs/one/rollouts?${query}`)).status, query).toBe(400);
   });
 
-  test("are answered in free SQL too: the filter's own query gives its rows, and refusals say why", async () => {
+  test("are answered in free SQL too: the filter's own query gives its rows, and refusals say why", { timeout: 120_000 }, async () => {
     const sql = (text: string) => get(`/api/runs/one/sql?sql=${encodeURIComponent(text)}`);
     const page = await json<RolloutPage>("/api/runs/one/rollouts?code=hole&agents=2&size=3&order=tokens&direction=desc");
     const same = (await (await sql(page.sql)).json()) as SqlAnswer;
@@ -247,6 +247,18 @@ describe("rollouts", () => {
     }
     expect((await get("/api/runs/one/sql")).status).toBe(400);
     expect((await get("/api/runs/link/sql?sql=SELECT%201")).status).toBe(404);
+  });
+
+  test("are not asked for by any number of free queries at once: more than wait already are refused", async () => {
+    const gone = AbortSignal.abort();
+    const asked = Array.from({ length: 12 }, () =>
+      reading.app.request("http://localhost:4680/api/runs/one/sql?sql=SELECT%201", { headers: HOST, signal: gone }),
+    );
+    const refused = (await Promise.all(asked)).filter(({ status }) => status === 503);
+    expect([refused.length, await refused[0]?.json()]).toEqual([
+      3,
+      { error: "8 queries are waiting already", remedy: "ask again when they have been answered" },
+    ]);
   });
 
   test("come with the places of every agent under the plan that was judged, and the rule it breaks", async () => {

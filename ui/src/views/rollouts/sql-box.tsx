@@ -1,6 +1,6 @@
 /**
  * The filter's query as text that can be changed and asked: one SELECT over the run's tables, reading only. What is asked is in the address;
- * what is refused is said below the text.
+ * what is refused is said below the text. A query that came with the address is shown and waits: whoever follows a link decides what is asked.
  */
 import { useEffect, useState } from "preact/hooks";
 import type { RolloutPage, SqlAnswer, SqlTables } from "../../../../src/ui/records.js";
@@ -11,12 +11,17 @@ import { href, route } from "../../route.js";
 
 export function SqlBox({ run, page, query }: { run: string; page: RolloutPage; query: URLSearchParams }) {
   const asked = query.get("sql");
+  const [confirmed, setConfirmed] = useState<string | null>(null);
+  const waits = asked !== null && asked !== confirmed;
   const own = asked ?? page.sql;
   const [text, setText] = useState(own);
   useEffect(() => setText(own), [own]);
   const path = `runs/${encodeURIComponent(run)}`;
-  const { data, problem, reload } = useApi<SqlAnswer>(asked === null ? undefined : `${path}/sql?${new URLSearchParams({ sql: asked })}`);
+  const { data, problem, reload } = useApi<SqlAnswer>(
+    asked === null || waits ? undefined : `${path}/sql?${new URLSearchParams({ sql: asked })}`,
+  );
   const submit = (sql: string | null): void => {
+    setConfirmed(sql);
     if (sql === asked) {
       reload();
       return;
@@ -68,7 +73,8 @@ export function SqlBox({ run, page, query }: { run: string; page: RolloutPage; q
       </form>
       <div aria-live="polite">
         {problem === undefined ? null : <Problem problem={problem} />}
-        {asked !== null && data === undefined && problem === undefined ? <p class="muted">Asking …</p> : null}
+        {waits ? <p class="muted">This query came with the address and has not been asked: Run asks it.</p> : null}
+        {asked !== null && !waits && data === undefined && problem === undefined ? <p class="muted">Asking …</p> : null}
         {data === undefined || problem !== undefined ? null : <Answer run={run} answer={data} />}
       </div>
       <Tables path={path} />
