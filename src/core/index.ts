@@ -12,6 +12,7 @@ export * from "./schema.js";
 export * from "./scorer.js";
 export * from "./serving-options.js";
 export * from "./set-hash.js";
+export * from "./shell-word.js";
 export * from "./shorten.js";
 export * from "./statistics.js";
 export * from "./text-index.js";

@@ -7,7 +7,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { BoundaryError, InputError } from "../../core/index.js";
+import { BoundaryError, InputError, shellWord } from "../../core/index.js";
 import type { EngineCommand, EngineEnd, RunEngine } from "../engine/run-process.js";
 
 export const RAY_STATES = ["PENDING", "RUNNING", "STOPPED", "SUCCEEDED", "FAILED"] as const;
@@ -245,6 +245,5 @@ async function endLost(jobs: RayJobs, id: string, lost: unknown, submitted: bool
 
 /** One shell line, every word quoted. */
 export function entrypointOf({ command, args, cwd }: EngineCommand): string {
-  const quoted = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`);
-  return `cd ${quoted(cwd)} && ${[command, ...args].map(quoted).join(" ")}`;
+  return `cd ${shellWord(cwd)} && ${[command, ...args].map(shellWord).join(" ")}`;
 }

@@ -6,7 +6,15 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { CorruptFileError, EnvwrightError, type KnobTable, type Metrics, parseJsonWith, SCHEMA_VERSION } from "../../core/index.js";
+import {
+  CorruptFileError,
+  EnvwrightError,
+  type KnobTable,
+  type Metrics,
+  parseJsonWith,
+  SCHEMA_VERSION,
+  shellWord,
+} from "../../core/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { buildReport, isFinished, type RunHistory, type RunReport, readHistory } from "../../evaluation/index.js";
 import { RunFolder } from "../../store/index.js";
@@ -126,7 +134,7 @@ export class RunShelf {
       id,
       state,
       problem: state === "failed" ? await failure(dir) : null,
-      resume: `envwright run --resume ${/^[\w./@:+-]+$/.test(dir) ? dir : `'${dir.replaceAll("'", "'\\''")}'`}`,
+      resume: `envwright run --resume ${shellWord(dir)}`,
       family: familyFacts(family),
       report,
       stages: history.stages.map((stage): StageFacts => {

@@ -1,6 +1,7 @@
 /** The stage's question asked again: another engineer, variant or sample, without training; its answers beside the proposal that was taken. */
 import { useState } from "preact/hooks";
 import type { Proposal } from "../../../../src/core/records.js";
+import { shellWord } from "../../../../src/core/shell-word.js";
 import type { ReproposeAnswer, StageDetail } from "../../../../src/ui/records.js";
 import { type ApiError, ask } from "../../api.js";
 import { byNumber, knobLabel, percent, points } from "../../format.js";
@@ -37,8 +38,9 @@ export function AskAgain({ data, path, actions }: { data: StageDetail; path: str
     }
   };
   const options = (names: string[]) => names.map((n) => <option key={n}>{n}</option>);
-  const named = Object.entries(request).map(([name, value]) => ` --${name} ${/^[\w.:/@-]+$/.test(value) ? value : `'${value}'`}`);
-  const command = `envwright propose --from ${data.run}/stages/${String(data.index).padStart(2, "0")}${named.join("")}${samples > 1 ? ` --samples ${samples}` : ""}`;
+  const named = Object.entries(request).map(([name, value]) => ` --${name} ${shellWord(value)}`);
+  const from = shellWord(`${data.run}/stages/${String(data.index).padStart(2, "0")}`);
+  const command = `envwright propose --from ${from}${named.join("")}${samples > 1 ? ` --samples ${samples}` : ""}`;
   return (
     <section class="panel" aria-label="Ask again">
       <h2>Ask again</h2>
