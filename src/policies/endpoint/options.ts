@@ -3,11 +3,8 @@
  * the key itself, so it can be kept beside the results. Settings of the file win over those of a request: they describe the model.
  */
 import { z } from "zod";
-import { ConfigError, parseWith } from "../../core/index.js";
+import { ConfigError, LONGEST_TIMEOUT, parseWith } from "../../core/index.js";
 import { ENDPOINT_NAMES, ENDPOINT_PRESETS, type EndpointPreset } from "./presets.js";
-
-/** A day, in seconds: what is longer is a slip of the pen. */
-const LONGEST_TIMEOUT = 86_400;
 
 const positive = z.number().positive();
 

@@ -14,6 +14,8 @@ import { serverCommand } from "./server-command.js";
 /** Milliseconds between two looks at a server that is starting, and that one look may take. */
 const LOOK_EVERY = 100;
 const LONGEST_LOOK = 10_000;
+/** Looks in a row without a good answer after which a server is taken for silent: a busy one may miss one or two. */
+const MISSES = 4;
 /** Milliseconds that it has to end by itself: engines let go of their GPUs then. */
 const GRACE = 20_000;
 const TOLD = 12;
@@ -34,6 +36,8 @@ export class ModelServer {
   private readonly death = new AbortController();
   private end: ProcessEnd | undefined;
   private unstartable: Error | undefined;
+  /** Why its log has an end that it does not tell of. */
+  private unwritten: string | undefined;
   private readonly ended: Promise<void>;
 
   private constructor(
@@ -46,7 +50,14 @@ export class ModelServer {
     const command = serverCommand(options, { model, port }, process.cwd());
     mkdirSync(dirname(log), { recursive: true });
     appendFileSync(log, `$ ${[command.command, ...command.args].join(" ")}\n`);
-    const onLine = (line: string) => appendFileSync(log, `${line}\n`);
+    const onLine = (line: string) => {
+      try {
+        appendFileSync(log, `${line}\n`);
+      } catch (error) {
+        // A full disk is no reason to stop answering.
+        this.unwritten = (error as Error).message;
+      }
+    };
     this.ended = run(command, { signal: this.stopping.signal, onLine })
       .catch((error: Error): ProcessEnd => {
         this.unstartable = error;
@@ -77,6 +88,11 @@ export class ModelServer {
     return this.death.signal;
   }
 
+  /** File that it writes its log to, whichever checkpoint's weights it has by now. */
+  get log(): string {
+    return this.start.log;
+  }
+
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.ended;
@@ -84,12 +100,34 @@ export class ModelServer {
 
   /** Whether it lives and says that it is well. */
   async isHealthy(): Promise<boolean> {
-    return this.end === undefined && (await this.look("/health"))?.ok === true;
+    return this.end === undefined && (await this.saysItIsWell());
+  }
+
+  /**
+   * Looks at /health until `stop` is aborted. Aborted itself once several looks in a row had no good answer, and `answers` did not grow.
+   * @param every milliseconds between two looks, and that one may take.
+   */
+  silence(answers: () => number, every: number, stop: AbortSignal): AbortSignal {
+    const silent = new AbortController();
+    const watch = async (): Promise<void> => {
+      let known = answers();
+      for (let misses = 0; misses < MISSES; ) {
+        await sleepFor(every, undefined, { signal: stop }).catch(() => undefined);
+        const isWell = !stop.aborted && (await this.saysItIsWell(stop, every));
+        if (stop.aborted || this.end !== undefined) return;
+        misses = isWell || answers() > known ? 0 : misses + 1;
+        known = answers();
+      }
+      silent.abort();
+    };
+    void watch();
+    return silent.signal;
   }
 
   /** @param problem as in "vllm … ". */
   failure(problem: string): ServingError {
-    const { options, log } = this.start;
+    const { options } = this.start;
+    const log = `${this.log}${this.unwritten === undefined ? "" : ` (which could not be written: ${this.unwritten})`}`;
     const told = this.end?.tail.slice(-TOLD).join("\n");
     const ended = this.end === undefined ? "" : ` (it ended with ${this.end.status})`;
     return new ServingError({
@@ -114,7 +152,7 @@ export class ModelServer {
         });
       }
       if (this.end !== undefined) throw this.failure("ended before it was ready");
-      if ((await this.look("/health", signal))?.ok === true && (await this.namesTheModel(signal))) return;
+      if ((await this.saysItIsWell(signal)) && (await this.namesTheModel(signal))) return;
       if (performance.now() > deadline) throw this.failure(`was not ready after ${startup_timeout} s`);
       const wake = AbortSignal.any([this.died, ...(signal === undefined ? [] : [signal])]);
       await sleepFor(LOOK_EVERY, undefined, { signal: wake }).catch(() => undefined);
@@ -139,8 +177,16 @@ export class ModelServer {
     return true;
   }
 
-  private async look(path: string, signal?: AbortSignal): Promise<Response | undefined> {
-    const late = AbortSignal.timeout(LONGEST_LOOK);
+  private async saysItIsWell(signal?: AbortSignal, longest?: number): Promise<boolean> {
+    const response = await this.look("/health", signal, longest);
+    // Unread it would keep its connection.
+    await response?.body?.cancel().catch(() => undefined);
+    return response?.ok === true;
+  }
+
+  /** @param longest milliseconds that it may take. */
+  private async look(path: string, signal?: AbortSignal, longest = LONGEST_LOOK): Promise<Response | undefined> {
+    const late = AbortSignal.timeout(longest);
     const stop = AbortSignal.any([late, this.died, ...(signal === undefined ? [] : [signal])]);
     return fetch(`${this.url}${path}`, { signal: stop }).catch(() => undefined);
   }

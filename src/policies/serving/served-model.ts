@@ -42,6 +42,8 @@ export interface ServingSurroundings {
   run?: RunProcess;
   /** Milliseconds before a server is started again, times the attempt: GPUs are given back a moment after a process has died. */
   pause?: number;
+  /** Milliseconds between two looks at a server that has requests, and that one look may take: 30 s unless given. */
+  lookEvery?: number;
 }
 
 type Result = Completion | CompletionFailure;
@@ -80,9 +82,10 @@ export class ServedModel {
   private async complete(of: ServedCheckpoint, requests: readonly CompletionRequest[], options: CompleteOptions = {}): Promise<Result[]> {
     const results = new Array<Result | undefined>(requests.length).fill(undefined);
     let failures: ReadonlyMap<number, CompletionFailure>;
+    let server: ModelServer;
     for (let attempt = 1; ; attempt++) {
       try {
-        const server = await this.serve(of, options.signal);
+        server = await this.serve(of, options.signal);
         failures = await this.ask(server, requests, results, options);
         break;
       } catch (error) {
@@ -96,11 +99,14 @@ export class ServedModel {
       results[index] = failure;
       options.onResult?.(index, failure);
     }
-    this.refuseManyFailures(failures, requests.length);
+    this.refuseManyFailures(failures, requests.length, server.log);
     return results as Result[];
   }
 
-  /** Asks for what has no answer yet. Returns what a server that is well has failed to answer. @throws {ServingError} it died on the way. */
+  /**
+   * Asks for what has no answer yet. Returns what a server that is well has failed to answer.
+   * @throws {ServingError} it died on the way, or fell silent: the attempts of a request would find that out after an hour.
+   */
   private async ask(
     server: ModelServer,
     requests: readonly CompletionRequest[],
@@ -110,11 +116,13 @@ export class ServedModel {
     const open = requests.flatMap((_, index) => (results[index] === undefined ? [index] : []));
     const failures = new Map<number, CompletionFailure>();
     let done = requests.length - open.length;
+    const over = new AbortController();
+    const silent = server.silence(() => done, this.surroundings.lookEvery ?? 30_000, over.signal);
     try {
       await this.endpoint(server).complete(
         open.map((index) => requests[index]!),
         {
-          signal: AbortSignal.any([server.died, ...(signal === undefined ? [] : [signal])]),
+          signal: AbortSignal.any([server.died, silent, ...(signal === undefined ? [] : [signal])]),
           onResult: (i, result) => {
             const index = open[i]!;
             if ("failure" in result) {
@@ -130,9 +138,12 @@ export class ServedModel {
       );
     } catch (error) {
       if (!(error instanceof InterruptedError) || signal?.aborted) throw error;
+    } finally {
+      over.abort();
     }
     if (done === requests.length) return failures;
     if (server.died.aborted) throw server.failure(`died with ${requests.length - done} of ${requests.length} answers missing`);
+    if (silent.aborted) throw server.failure(`fell silent with ${requests.length - done} of ${requests.length} answers missing`);
     if (failures.size > 0 && !(await server.isHealthy())) {
       throw server.failure(`does not answer any more, with ${failures.size} of ${requests.length} answers missing`);
     }
@@ -181,14 +192,14 @@ export class ServedModel {
     return new EndpointPolicy(endpointOptions(file, "recipe, serving"), { key: undefined, random: this.surroundings.random });
   }
 
-  private refuseManyFailures(failures: ReadonlyMap<number, CompletionFailure>, asked: number): void {
+  private refuseManyFailures(failures: ReadonlyMap<number, CompletionFailure>, asked: number, log: string): void {
     const [first] = failures.values();
     if (first === undefined || failures.size <= this.options.max_failed * asked) return;
     throw new ServingError({
       message: `${failures.size} of ${asked} requests had no answer: ${first.failure.message}`,
       value: failures.size,
       expected: `at most a share of ${this.options.max_failed} (serving.max_failed)`,
-      remedy: `look into the server's log${this.running === undefined ? "" : `, ${this.running.of.log}`}; the run resumes with what was asked`,
+      remedy: `look into the server's log, ${log}; the run resumes with what was asked`,
     });
   }
 

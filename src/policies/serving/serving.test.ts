@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import {
   type Completion,
@@ -16,6 +17,7 @@ import {
 } from "../../core/index.js";
 import { serverRunner } from "./model-server.js";
 import { type ServedCheckpoint, ServedModel } from "./served-model.js";
+import { updateWeights } from "./weight-update.js";
 
 const FAKE = join(import.meta.dirname, "testing/fake-server.mjs");
 const dir = mkdtempSync(join(tmpdir(), "envwright-serving-"));
@@ -40,6 +42,7 @@ function served(options: Record<string, unknown> = {}, faults: Record<string, st
     onTrouble: (message) => told.push(message),
     run: serverRunner(500),
     pause: 1,
+    lookEvery: 400,
   });
   onTestFinished(() => model.close());
   const checkpoint = (number: number): ServedCheckpoint => ({
@@ -149,6 +152,40 @@ test("a server that dies amid an evaluation is started again and asked for what 
   expect(ledger().filter((line) => line.startsWith("start"))).toHaveLength(2);
   expect(readFileSync(checkpoint(0).log, "utf8")).toContain("EngineDeadError");
 });
+
+test("a server that falls silent is noticed long before its requests are given up, and started again", async () => {
+  const { policy, told, ledger } = served({ concurrency: 1 }, { FAKE_FAULT: "falls-silent", FAKE_ONCE: join(dir, "silent") });
+  const results = await policy(0).complete(requests(5));
+  expect(texts(results).map((text) => text.split(" ")[2])).toEqual(["0", "1", "2", "3", "4"]);
+  expect(told.filter((line) => line.startsWith("attempt"))).toEqual(["attempt 1 of 3: vllm fell silent with 2 of 5 answers missing"]);
+  expect(ledger().filter((line) => line.startsWith("start"))).toHaveLength(2);
+}, 20_000);
+
+test("after new weights the log that is named is the one the server writes to", async () => {
+  const { model, policy, checkpoint } = served({ kind: "sglang", weights: "update" }, { FAKE_FAULT: "refuses-some" });
+  const other = { ...checkpoint(1), log: join(dir, "never-written.log") };
+  await policy(0).complete(requests(1));
+  await expect(model.policy("self", other).complete(requests(2, "bad"))).rejects.toMatchObject({
+    remedy: expect.stringContaining(checkpoint(0).log),
+  });
+});
+
+test("a server has as long to read its weights as the recipe gives it, also where a fetch would wait less", async () => {
+  const slow = createServer((request, response) => {
+    const answer = () => response.end(JSON.stringify({ success: true, model_path: "/new" }));
+    if (request.url === "/update_weights_from_disk") setTimeout(answer, 2500);
+    else answer();
+  }).listen(0, "127.0.0.1");
+  const usual = getGlobalDispatcher();
+  setGlobalDispatcher(new Agent({ headersTimeout: 100 }));
+  onTestFinished(() => {
+    setGlobalDispatcher(usual);
+    slow.close();
+  });
+  await new Promise((resolve) => slow.once("listening", resolve));
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  await expect(updateWeights(url, "/new", { timeout: 20_000 })).resolves.toBeUndefined();
+}, 30_000);
 
 test.each([
   ["dies-at-start", {}, /ended before it was ready \(it ended with 1\)/, "CUDA out of memory"],

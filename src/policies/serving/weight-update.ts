@@ -16,10 +16,12 @@ export interface UpdateOptions {
 
 /** @throws {ServingError} the server refused, did not answer in time, or has other weights than it was given. */
 export async function updateWeights(url: string, model: string, { timeout, signal }: UpdateOptions): Promise<void> {
+  // Reading the weights of a large model may take longer than Node's own fetch waits.
+  const { patientFetch } = await import("../endpoint/patient-fetch.js");
   const stop = AbortSignal.any([AbortSignal.timeout(timeout), ...(signal === undefined ? [] : [signal])]);
   const call = async (method: "GET" | "POST", path: string, body?: object): Promise<{ status: number; text: string }> => {
     try {
-      const response = await fetch(`${url}${path}`, {
+      const response = await patientFetch(`${url}${path}`, {
         method,
         ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
         signal: stop,

@@ -36,6 +36,7 @@ const server = createServer(async (request, response) => {
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(value));
   };
+  if (fault === "falls-silent" && asked > 2) return;
   switch (request.url) {
     case "/health":
       return reply(fault === "never-healthy" || (fault === "falls-ill" && asked > 0) ? 503 : 200, {});
