@@ -4,6 +4,7 @@ import { type CompletionRequest, InterruptedError, Seed } from "../../core/index
 import type { CallRecord } from "./call-record.js";
 import { EndpointPolicy, type EndpointSurroundings } from "./endpoint-policy.js";
 import { endpointOptions, type PolicyFileInput } from "./options.js";
+import { refusedField } from "./refusals.js";
 import { chat, cut, echo, json, type Reply, refusal, silence, startTestEndpoint, type TestEndpoint } from "./test-endpoint.js";
 
 const KEY = "sk-test-7f3a9c51d2";
@@ -282,6 +283,24 @@ describe("a fault of the endpoint", () => {
       expect(endpoint.seen).toHaveLength(1);
     },
   );
+
+  it.each([
+    ["message and param apart", 400, { error: { message: "Unsupported parameter.", param: "seed" } }, "seed"],
+    ["a list of what did not validate", 422, { detail: [{ type: "extra_forbidden", loc: ["body", "seed"], msg: "Extra inputs are not permitted", input: 5 }] }, "seed"], // biome-ignore format: one case
+    ["an error in one word", 400, { error: "unknown field top_p" }, "top_p"],
+    ["plain text", 400, "temperature is not supported", "temperature"],
+    ["a request that is repeated beside the error", 400, { error: { message: "Unexpected role: tool" }, request: { seed: 1, temperature: 0, top_p: 1 } }, undefined], // biome-ignore format: one case
+    ["a request that is repeated as what did not validate", 422, { detail: [{ loc: ["body"], msg: "unknown language", input: { seed: 1, temperature: 0 } }] }, undefined], // biome-ignore format: one case
+    [
+      "another field, with a hint",
+      400,
+      { error: { message: "Unsupported parameter: use temperature instead.", param: "top_k" } },
+      undefined,
+    ],
+    ["JSON of no known form", 400, { reason: "unknown", seed: 3 }, undefined],
+  ])("names a sampling field in the error's own words alone: %s", (_, status, body, field) => {
+    expect(refusedField({ status, body: typeof body === "string" ? body : JSON.stringify(body) })).toBe(field);
+  });
 
   it("such as a wrong key stops all that follows, so that nothing is asked in vain", async () => {
     const { policy, records } = await policyOver(() => refusal(401, "wrong key"), { concurrency: 1 });
