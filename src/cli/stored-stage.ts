@@ -1,13 +1,13 @@
 /** A stage of a run by the path of its folder, and the policies that an engineer of it may ask: what `propose` and `branch` begin with. */
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { type EngineerOptions, InputError, type Policy, type Proposal, Seed } from "../core/index.js";
+import { type EngineerOptions, InputError, type Policy, type Proposal, RunFolderError, Seed } from "../core/index.js";
 import { type EngineerContext, parseVariant, proposeNext, VARIANTS, type Variant, variantNamed } from "../engineers/index.js";
 import { type AnyFamily, familyByName } from "../environments/index.js";
 import { type EngineerPolicies, engineerFor, openLanguageModel, servedPolicies, usesEngine, workerCount } from "../loop/index.js";
 import { Engine, readCheckpoint } from "../nn/index.js";
 import { EmbeddedPolicy } from "../policies/index.js";
-import { RunFolder } from "../store/index.js";
+import { lockHolder, RunFolder } from "../store/index.js";
 import { note } from "./notes.js";
 import { openPolicy } from "./policy-spec.js";
 import { readYaml } from "./recipes.js";
@@ -35,7 +35,10 @@ export async function openStage(path: string): Promise<{ folder: RunFolder; stag
   });
 }
 
-/** Opens an engine, or the run's model server, only when a policy is asked for, and closes what it opened when the task ends. */
+/**
+ * Opens an engine, or the run's model server, only when a policy is asked for, and closes what it opened when the task ends.
+ * @throws {RunFolderError} when a server is asked for while the run itself goes on
+ */
 export async function withPolicies<T>(
   folder: RunFolder,
   stage: number,
@@ -53,6 +56,7 @@ export async function withPolicies<T>(
   const checkpoint = (name: string, number: number, dir: () => Promise<string>): Promise<Policy> => {
     const { serving } = recipe;
     if (serving === undefined || usesEngine(recipe)) return dir().then((path) => embedded(name, path));
+    refuseBeside(folder);
     // The run's folder is only read here.
     const log = join(tmpdir(), `envwright-serving-${process.pid}.log`);
     note(`the server of the run's checkpoints is started; its log is ${log}`);
@@ -80,6 +84,18 @@ export async function withPolicies<T>(
   } finally {
     for (const one of opened) await one.close();
   }
+}
+
+/** The run that is going on has its server, or its training, on the GPUs that another server would take. */
+function refuseBeside(folder: RunFolder): void {
+  const holder = lockHolder(folder.dir);
+  if (holder === undefined) return;
+  throw new RunFolderError({
+    message: `${folder.dir} is going on in process ${holder}: a second server of its checkpoints would take the GPUs that it works on`,
+    value: folder.dir,
+    expected: "a run that has stopped, or an engineer that needs no checkpoint",
+    remedy: `wait for process ${holder} or stop it (it can be resumed), or ask another engineer: rule, or llm with a model of its own`,
+  });
 }
 
 /**
