@@ -64,7 +64,10 @@ try {
     await page.goto(`${server.url}${hash}`);
     await page.waitForSelector("h1");
     await page.locator(".loading").waitFor({ state: "detached" });
-    if (name === "sql") await page.waitForSelector(".answer");
+    if (name === "sql") {
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.waitForSelector(".answer");
+    }
     await page.waitForTimeout(400);
     if (name === "board") {
       const button = page.getByRole("button", { name: "to the broken rule" });

@@ -88,7 +88,10 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
       const { page, faults } = await open("#/runs", { scheme, width });
       for (const [name, hash] of Object.entries(await views())) {
         await visit(page, `${server.url}${hash}`);
-        if (name.startsWith("a query")) await page.locator(".sql-box .answer, .sql-box .problem").waitFor(PATIENCE);
+        if (name.startsWith("a query")) {
+          await page.getByRole("button", { name: "Run", exact: true }).click();
+          await page.locator(".sql-box .answer, .sql-box .problem").waitFor(PATIENCE);
+        }
         if (name.startsWith("no such")) await page.getByRole("alert").waitFor(PATIENCE);
         expect([name, await violations(page)]).toEqual([name, []]);
         expect([name, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([name, width]);
@@ -280,8 +283,17 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
     const rows = await shown.locator("tbody tr").evaluateAll((all) => all.map((tr) => [...tr.children].map((td) => td.textContent)));
     const { codes } = await answer<RolloutPage>("runs/stored/rollouts");
     expect(Object.fromEntries(rows.map(([code, n]) => [code, Number(n)]))).toEqual(codes);
+    // Whoever follows a link to it sees the query, and decides whether it is asked.
+    const asked: string[] = [];
+    page.on("request", (request) => request.url().includes("/sql?") && asked.push(request.url()));
     await page.reload();
+    await page.getByText("has not been asked").waitFor(PATIENCE);
+    expect(await box.inputValue()).toMatch(/^SELECT code, count/);
+    await page.waitForTimeout(500);
+    expect([asked, await shown.count()]).toEqual([[], 0]);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
     await expect.poll(() => shown.locator("thead").textContent(), PATIENCE).toBe("coden");
+    expect(asked.length).toBe(1);
     const refusal = page.locator(".sql-box .problem");
     for (const [sql, words] of [
       ["SELECT m FROM rollouts", '"m" not found'],
@@ -380,6 +392,8 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
     await reading.page.getByLabel("language model").fill("openai:gpt");
     expect(await reading.page.getByRole("button", { name: "Ask", exact: true }).isDisabled()).toBe(true);
     await reading.page.getByText("envwright propose --from stored/stages/00 --engineer llm --model openai:gpt").waitFor();
+    await reading.page.getByLabel("language model").fill("openai:it's $(id)");
+    await reading.page.getByText("--engineer llm --model 'openai:it'\\''s $(id)'").waitFor();
     await reading.page.close();
   }, 600_000);
 
@@ -401,6 +415,7 @@ describe.skipIf(!HAS_CHROMIUM)("the dashboard in Chromium, on stored runs", () =
       page,
       `${server.url}#/run/evil/rollouts?sql=${encodeURIComponent(`SELECT '${evil.replaceAll("'", "''")}' AS "${evil.replaceAll('"', '""')}"`)}`,
     );
+    await page.getByRole("button", { name: "Run", exact: true }).click();
     await page.locator(".answer").waitFor(PATIENCE);
     expect(await page.locator(".answer").getByText("<img src=x onerror").count()).toBe(2);
     expect([(await page.title()).includes("taken"), await page.locator("main img").count()]).toEqual([false, 0]);
