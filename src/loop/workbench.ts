@@ -150,31 +150,41 @@ export async function openWorkbench({ folder, events, signal, workers: asked, op
   const strata = family.strata(template);
   const { grpo } = recipe.trainer;
   const embedded = base === undefined ? undefined : { base, engine: await Engine.start({ config: base.config, workers }) };
-  const { serving } = recipe;
-  const checkpoints =
-    serving === undefined
-      ? embeddedPolicies(embedded!.engine, embedded!.base, folder)
-      : servedPolicies({ recipe: { ...recipe, serving }, folder, seed: root, events });
-  return {
-    recipe,
-    template,
-    family,
-    objective,
-    variant,
-    folder,
-    seed: root,
-    baseFolder,
-    checkpoints,
-    workers,
-    trainer: openTrainer({ recipe, family, strata, objective, embedded }),
-    newScorer: () => new FamilyScorer(family, { objective, rendering: recipe.rendering, reward: recipe.reward, scale: grpo.scale_rewards }),
-    events,
-    signal,
-    openPolicy,
-    reuse: reuse.map((dir) => resolve(dir)),
-    async close() {
-      await checkpoints.close();
-      await embedded?.engine.close();
-    },
-  };
+  try {
+    const { serving } = recipe;
+    const checkpoints =
+      serving === undefined
+        ? embeddedPolicies(embedded!.engine, embedded!.base, folder)
+        : servedPolicies({ recipe: { ...recipe, serving }, folder, seed: root, events });
+    return {
+      recipe,
+      template,
+      family,
+      objective,
+      variant,
+      folder,
+      seed: root,
+      baseFolder,
+      checkpoints,
+      workers,
+      trainer: openTrainer({ recipe, family, strata, objective, embedded }),
+      newScorer: () =>
+        new FamilyScorer(family, { objective, rendering: recipe.rendering, reward: recipe.reward, scale: grpo.scale_rewards }),
+      events,
+      signal,
+      openPolicy,
+      reuse: reuse.map((dir) => resolve(dir)),
+      async close() {
+        try {
+          await checkpoints.close();
+        } finally {
+          await embedded?.engine.close();
+        }
+      },
+    };
+  } catch (error) {
+    // Whoever calls has nothing to close yet.
+    await embedded?.engine.close();
+    throw error;
+  }
 }

@@ -3,8 +3,10 @@ import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
 import { isFinished, readHistory } from "../../evaluation/index.js";
-import { resumeLoop, runLoop } from "../../loop/index.js";
+import { resumeLoop, runLoop, withAbsolutePaths } from "../../loop/index.js";
 import { RUN_FILE, RunFolder } from "../../store/index.js";
+import { requireFolders } from "../child-cell.js";
+import { closingAfter } from "../closing-after.js";
 import { serveBeside } from "../dashboard.js";
 import { defineVerb } from "../define-verb.js";
 import { openEngineerPolicy } from "../engineer-policy.js";
@@ -59,11 +61,13 @@ export default defineVerb({
       });
     }
     if (resume !== undefined) refuseOnResume(values);
+    requireFolders("--reuse-stages", values["reuse-stages"]);
     const earlier = resume === undefined ? undefined : await RunFolder.open(resume);
     const past = (await earlier?.readEvents()) ?? [];
-    const found = name === undefined ? undefined : loadRecipe(name, [...values.set, ...engineerOverrides(values)]);
-    if (found !== undefined && values["dry-run"]) {
-      const plan = await verlPlan(found.recipe, values.out ?? join("runs", found.recipe.name));
+    const loaded = name === undefined ? undefined : loadRecipe(name, [...values.set, ...engineerOverrides(values)]);
+    const found = loaded === undefined ? undefined : { ...loaded, recipe: withAbsolutePaths(loaded.recipe, loaded.dir) };
+    if (loaded !== undefined && values["dry-run"]) {
+      const plan = await verlPlan(loaded.recipe, values.out ?? join("runs", loaded.recipe.name));
       if (json) printJson(plan);
       else print(verlPlanText(plan));
       return;
@@ -71,37 +75,27 @@ export default defineVerb({
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
     // A finished run asks nobody any more.
     const over = earlier !== undefined && isFinished(await readHistory(earlier));
-    const engineer = over ? undefined : await openEngineerPolicy((earlier?.record ?? found!).recipe, join(out, ENGINEER_CALLS));
-    const dashboard = values.ui ? await serveBeside(out, note) : undefined;
-    const view = openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past });
-    const opener = engineer?.opener === undefined ? {} : { openPolicy: engineer.opener };
-    const common = {
-      signal,
-      onEvent: view.onEvent,
-      reuse: values["reuse-stages"],
-      ...opener,
-      ...(workers === undefined ? {} : { workers }),
-    };
-    let folder: RunFolder;
-    try {
-      folder =
-        found === undefined
-          ? await resumeLoop(out, common)
-          : await runLoop({
-              ...common,
-              recipe: found.recipe,
-              recipeDir: found.dir,
-              out,
-              ...(values.seed === undefined ? {} : { seed: values.seed }),
-            });
-    } catch (error) {
-      if (!(error instanceof InterruptedError)) throw error;
-      throw new InterruptedError({ message: error.message, remedy: `go on with: envwright run --resume ${shown(out)}` });
-    } finally {
-      view.close();
-      await engineer?.close();
-      await dashboard?.close();
-    }
+    const folder = await closingAfter(async (opened) => {
+      const asked = (earlier?.record ?? found!).recipe;
+      const engineer = over ? undefined : opened(await openEngineerPolicy(asked, join(out, ENGINEER_CALLS)));
+      if (values.ui) opened(await serveBeside(out, note));
+      const view = opened(openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past }));
+      const common = {
+        signal,
+        onEvent: view.onEvent,
+        reuse: values["reuse-stages"],
+        ...(engineer?.opener === undefined ? {} : { openPolicy: engineer.opener }),
+        ...(workers === undefined ? {} : { workers }),
+      };
+      try {
+        if (found === undefined) return await resumeLoop(out, common);
+        const { recipe, dir: recipeDir } = found;
+        return await runLoop({ ...common, recipe, recipeDir, out, ...(values.seed === undefined ? {} : { seed: values.seed }) });
+      } catch (error) {
+        if (!(error instanceof InterruptedError)) throw error;
+        throw new InterruptedError({ message: error.message, remedy: `go on with: envwright run --resume ${shown(out)}` });
+      }
+    });
     const { report } = await loadReport(folder.dir);
     if (json) printJson(report);
     else
