@@ -1,7 +1,6 @@
 /**
- * A Ray head node of a test's own, on loopback. Waits of Ray's that a busy machine can outlast are lengthened, or made again where their length
- * is fixed: a node that has not registered within 30 s gives up. Nothing listens on Ray's usual ports: a job server whose agent finds its port
- * taken comes up and takes no job.
+ * A Ray head node of a test's own, on loopback. Waits of Ray's that a busy machine can outlast are lengthened, and a start that failed is made
+ * again. Nothing listens on Ray's usual ports: a job server whose agent finds its port taken comes up and takes no job.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +40,7 @@ export async function startRayHead(python: string, attempts = 4): Promise<RayHea
   }
 }
 
-/** @throws {Error} if `ray start` fails, or no job has gone through within `seconds` of it. */
+/** @throws {Error} if nothing is left of what `ray start` began, or no job has gone through within `seconds` of it. */
 async function startOnce(python: string, seconds = 180): Promise<RayHead> {
   // Short: Ray puts sockets in it, whose paths may have 107 bytes.
   const folder = mkdtempSync("/tmp/ray-");
@@ -73,9 +72,13 @@ async function startOnce(python: string, seconds = 180): Promise<RayHead> {
   };
   try {
     const [code] = await once(start, "exit");
-    if (code !== 0) throw new Error(`ray start ended with ${code}: ${readFileSync(log, "utf8").slice(-3000)}`);
+    const ended = () => `ray start ended with ${code}: ${readFileSync(log, "utf8").slice(-3000)}`;
+    // It looks for the node for 30 s and no longer; what it has begun may go on all the same.
+    if (code !== 0 && !signalGroup(start.pid!, 0)) throw new Error(ended());
     const address = `http://127.0.0.1:${dashboard}`;
-    await takesJobs(address, seconds);
+    await takesJobs(address, seconds).catch((error: Error) => {
+      throw new Error(`${error.message}\n${ended()}`);
+    });
     return { address, stop };
   } catch (error) {
     await stop();
@@ -105,7 +108,7 @@ async function throughOne(jobs: RayJobs): Promise<string | undefined> {
 }
 
 /** Whether there was a process in the group. */
-function signalGroup(group: number, signal: NodeJS.Signals): boolean {
+function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);
   } catch (error) {
