@@ -1,10 +1,12 @@
 /** The policies that an engineer of a stored stage may ask, on a run whose checkpoints stand behind a server. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
-import { recipeSchema } from "../core/index.js";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { type CompletionRequest, recipeSchema } from "../core/index.js";
+import { chat, refusal, startTestEndpoint } from "../policies/endpoint/test-endpoint.js";
 import { RunFolder } from "../store/index.js";
+import { routeNotes } from "./notes.js";
 import { withPolicies } from "./stored-stage.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-stored-stage-"));
@@ -30,4 +32,52 @@ test("no second server is started beside a run that goes on; once it has stopped
   });
   folder.close();
   expect(await ask()).toBe("base");
+});
+
+const question: CompletionRequest = { prompt: "what next?", seed: "run/1", index: 0, maxTokens: 9, temperature: 0 };
+
+async function storedRun(name: string, serving: object) {
+  const recipe = recipeSchema.parse({
+    name: "served",
+    stages: 1,
+    instances: 4,
+    config: { agents: [2], sizes: { "3": { data_ratio: 1, hole_ratio: 0.11, wait_ratio: 0 } } },
+    base: dir,
+    trainer: { kind: "trl", device: "cpu" },
+    serving,
+  });
+  const folder = await RunFolder.create(join(dir, name), { recipe });
+  folder.close();
+  const told: string[] = [];
+  onTestFinished(routeNotes((text) => told.push(text)));
+  return { folder, engineer: recipe.engineer, told };
+}
+
+test.each([
+  ["goes when all is well", false],
+  ["stays where something failed", true],
+])("the log of the server that was started for it %s", async (_, fails) => {
+  const command = [join(import.meta.dirname, "../policies/serving/testing/fake-server.mjs")];
+  const { folder, engineer, told } = await storedRun(`log-${fails}`, { kind: "vllm", command });
+  let log = "";
+  const asked = withPolicies(folder, 0, engineer, async ({ base }) => {
+    await (await base()).complete([question]);
+    log = /its log is (.*)$/.exec(told[0]!)![1]!;
+    expect(readFileSync(log, "utf8")).toContain(`loading ${dir}`);
+    if (fails) throw new Error("no answer could be read");
+  });
+  await (fails ? expect(asked).rejects.toThrow("no answer could be read") : asked);
+  expect(existsSync(log)).toBe(fails);
+  if (fails) rmSync(join(log, ".."), { recursive: true });
+});
+
+test("who asks a language model about a stored stage is told which fields its endpoint does not take", async () => {
+  const endpoint = await startTestEndpoint((_, { body }) =>
+    body.response_format === undefined ? chat([{ content: "{}" }]) : refusal(400, "response_format is not supported"),
+  );
+  onTestFinished(() => endpoint.close());
+  const { folder, engineer, told } = await storedRun("told", { kind: "vllm" });
+  const options = { ...engineer, policy: `vllm:m@${endpoint.baseUrl}` };
+  await withPolicies(folder, 0, options, async ({ llm }) => (await llm()).complete([{ ...question, jsonSchema: { type: "object" } }]));
+  expect(told).toEqual([expect.stringMatching(/does not take a JSON Schema .*response_format is not supported/)]);
 });

@@ -1,13 +1,23 @@
 /** A stage of a run by the path of its folder, and the policies that an engineer of it may ask: what `propose` and `branch` begin with. */
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { type EngineerOptions, InputError, type Policy, type Proposal, RunFolderError, Seed } from "../core/index.js";
+import { type EngineerOptions, InputError, InterruptedError, type Policy, type Proposal, RunFolderError, Seed } from "../core/index.js";
 import { type EngineerContext, parseVariant, proposeNext, VARIANTS, type Variant, variantNamed } from "../engineers/index.js";
 import { type AnyFamily, familyByName } from "../environments/index.js";
-import { type EngineerPolicies, engineerFor, openLanguageModel, servedPolicies, usesEngine, workerCount } from "../loop/index.js";
+import {
+  type EngineerPolicies,
+  engineerFor,
+  openLanguageModel,
+  type PolicyOpener,
+  servedPolicies,
+  usesEngine,
+  workerCount,
+} from "../loop/index.js";
 import { Engine, readCheckpoint } from "../nn/index.js";
 import { EmbeddedPolicy } from "../policies/index.js";
 import { lockHolder, RunFolder } from "../store/index.js";
+import { closingAfter } from "./closing-after.js";
 import { note } from "./notes.js";
 import { openPolicy } from "./policy-spec.js";
 import { readYaml } from "./recipes.js";
@@ -45,45 +55,49 @@ export async function withPolicies<T>(
   options: EngineerOptions,
   task: (policies: EngineerPolicies) => Promise<T>,
 ): Promise<T> {
-  const opened: { close(): Promise<void> }[] = [];
-  const embedded = async (name: string, dir: string): Promise<Policy> => {
-    const { config, tokenizer, parameters } = await readCheckpoint(dir);
-    const engine = await Engine.start({ config, workers: workerCount(1) });
-    opened.push(engine);
-    return new EmbeddedPolicy(name, engine, tokenizer, parameters);
-  };
   const { recipe, seed } = folder.record;
-  const checkpoint = (name: string, number: number, dir: () => Promise<string>): Promise<Policy> => {
-    const { serving } = recipe;
-    if (serving === undefined || usesEngine(recipe)) return dir().then((path) => embedded(name, path));
-    refuseBeside(folder);
-    // The run's folder is only read here.
-    const log = join(tmpdir(), `envwright-serving-${process.pid}.log`);
-    note(`the server of the run's checkpoints is started; its log is ${log}`);
-    const events = { emit: (event: { type: string; message?: string }) => event.message !== undefined && note(event.message) };
-    const served = servedPolicies({ recipe: { ...recipe, serving }, folder, seed: Seed.root("run").child(seed), events, log });
-    opened.push(served);
-    return served.open(name, number, stage);
-  };
   const family = familyByName(recipe.family);
   const objective = family.objective(family.configSchema.parse(recipe.config));
-  try {
-    return await task({
-      self: () => checkpoint("self", stage + 1, () => folder.verified(stage, "checkpoint")),
-      base: () => checkpoint("base", 0, async () => recipe.base),
-      llm: async () => {
-        const model = await openLanguageModel(options, (spec, purpose) => openPolicy({ spec, instances: [], ...purpose }), {
-          family,
-          objective,
-          workers: 1,
-        });
-        opened.push(model);
-        return model;
+  return closingAfter(async (opened) => {
+    const embedded = async (name: string, dir: string): Promise<Policy> => {
+      const { config, tokenizer, parameters } = await readCheckpoint(dir);
+      return new EmbeddedPolicy(name, opened(await Engine.start({ config, workers: workerCount(1) })), tokenizer, parameters);
+    };
+    /** The run's folder is only read here: the logs of its servers lie elsewhere, and stay where one may be needed. */
+    const logs: string[] = [];
+    const checkpoint = (name: string, number: number, dir: () => Promise<string>): Promise<Policy> => {
+      const { serving } = recipe;
+      if (serving === undefined || usesEngine(recipe)) return dir().then((path) => embedded(name, path));
+      refuseBeside(folder);
+      const place = mkdtempSync(join(tmpdir(), "envwright-serving-"));
+      logs.push(place);
+      const log = join(place, "serving.log");
+      note(`the server of the run's checkpoints is started; its log is ${log}`);
+      const events = { emit: (event: { type: string; message?: string }) => event.message !== undefined && note(event.message) };
+      const served = servedPolicies({ recipe: { ...recipe, serving }, folder, seed: Seed.root("run").child(seed), events, log });
+      return opened(served).open(name, number, stage);
+    };
+    let isLogWanted = false;
+    // Opened before the servers, so closed when they have written their last.
+    opened({
+      close() {
+        if (!isLogWanted) for (const place of logs) rmSync(place, { recursive: true, force: true });
       },
     });
-  } finally {
-    for (const one of opened) await one.close();
-  }
+    try {
+      return await task({
+        self: () => checkpoint("self", stage + 1, () => folder.verified(stage, "checkpoint")),
+        base: () => checkpoint("base", 0, async () => recipe.base),
+        llm: async () => {
+          const open: PolicyOpener = (spec, purpose) => openPolicy({ spec, instances: [], note, ...purpose });
+          return opened(await openLanguageModel(options, open, { family, objective, workers: 1 }));
+        },
+      });
+    } catch (error) {
+      isLogWanted = !(error instanceof InterruptedError);
+      throw error;
+    }
+  });
 }
 
 /** The run that is going on has its server, or its training, on the GPUs that another server would take. */
