@@ -6,12 +6,17 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { parseDocument } from "yaml";
 import { ConfigError, InputError, nearest, parseWith, type Recipe, recipeSchema } from "../core/index.js";
+import { absolutePolicy } from "../policies/policy-path.js";
 import { PACKAGE_ROOT } from "../store/versions.js";
 
 const SHIPPED = join(PACKAGE_ROOT, "recipes");
 const EXTENSIONS = [".yaml", ".yml", ".json"];
-/** Values that are paths: in a recipe relative to its file, on the command line relative to where one stands. */
-const PATHS = new Set(["base", "engineer.from"]);
+/** Values that are, or hold, a path: in a recipe relative to its file, on the command line relative to where one stands. */
+const ABSOLUTE: Readonly<Record<string, (text: string) => string>> = {
+  base: (text) => resolve(text),
+  "engineer.from": (text) => resolve(text),
+  "engineer.policy": (text) => absolutePolicy(text, process.cwd()),
+};
 
 export interface FoundRecipe {
   recipe: Recipe;
@@ -98,7 +103,9 @@ function applyOverride(value: unknown, override: string): unknown {
   const text = override.slice(at + 1);
   const typed = parseDocument(text);
   const written: unknown = typed.errors.length === 0 ? typed.toJS() : text;
-  const changed = set(value, path.split("."), PATHS.has(path) ? resolve(text) : written, path);
+  const absolute = ABSOLUTE[path];
+  const quoted = /^["']/.test(text) && typeof written === "string";
+  const changed = set(value, path.split("."), absolute === undefined ? written : absolute(quoted ? written : text), path);
   return wantsText(changed, path) ? set(value, path.split("."), text, path) : changed;
 }
 

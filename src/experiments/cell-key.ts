@@ -8,13 +8,17 @@ export interface CellSources {
   base: string | undefined;
   /** Of what the engineer reads from `engineer.from`. */
   engineer?: string | undefined;
+  /** Of what the engineer asks: the policy file, model or recorded calls of `engineer.policy`. */
+  policy?: string | undefined;
 }
 
 /** Name and description say nothing of the bytes, and neither does the number of workers. */
 export function cellKey(recipe: Recipe, seed: number, sources: CellSources): string {
   const { name: _name, description: _description, workers: _workers, seed: _seed, base, engineer, ...rest } = recipe;
   const from = sources.engineer ?? engineer.from;
+  const policy = sources.policy ?? engineer.policy;
+  const asked = { ...engineer, ...(from === undefined ? {} : { from }), ...(policy === undefined ? {} : { policy }) };
   return createHash("sha256")
-    .update(canonicalJson({ ...rest, base: sources.base ?? base, engineer: from === undefined ? engineer : { ...engineer, from }, seed }))
+    .update(canonicalJson({ ...rest, base: sources.base ?? base, engineer: asked, seed }))
     .digest("hex");
 }

@@ -32,8 +32,9 @@ import {
   renderCompact,
   type Variant,
 } from "../engineers/index.js";
+import { policyPath } from "../policies/index.js";
 import { accuracyWeight } from "../rewards/index.js";
-import { RunFolder } from "../store/index.js";
+import { checksumOf, RunFolder } from "../store/index.js";
 import { readEngineState, readTrainerState } from "../trainers/index.js";
 
 /** Everything known after `stage` was evaluated, read from the run folder alone. */
@@ -153,6 +154,12 @@ async function proposalsOf(dir: string): Promise<Proposal[]> {
     if (await folder.has(stage, "proposal.json")) proposals.push(await folder.readRecord(stage, "proposal.json", proposalSchema));
   }
   return proposals;
+}
+
+/** SHA-256 of what the engineer `llm` asks, where `engineer.policy` names a file or a folder that is there. Reads all of it: a model's file takes seconds. */
+export async function policySourceHash({ name, policy }: Pick<EngineerOptions, "name" | "policy">): Promise<string | undefined> {
+  const path = name === "llm" && policy !== undefined ? policyPath(policy) : undefined;
+  return path === undefined || !existsSync(path) ? undefined : (await checksumOf(path)).sha256;
 }
 
 /** SHA-256 of what an engineer reads from `engineer.from`: an earlier run's proposals, or a file. Undefined where there is nothing. */

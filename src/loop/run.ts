@@ -2,10 +2,11 @@
 import { resolve } from "node:path";
 import { BoundaryError, type EventListener, EventStream, InterruptedError, type Recipe } from "../core/index.js";
 import { isFinished, readHistory } from "../evaluation/index.js";
-import { RunFolder } from "../store/index.js";
+import { absolutePolicy } from "../policies/index.js";
+import { otherMaker, RunFolder } from "../store/index.js";
 import { absoluteBase, checkedBaseHash } from "./base-checkpoint.js";
 import { closedLoop } from "./closed-loop.js";
-import { engineerSourceHash, type PolicyOpener } from "./engineering.js";
+import { engineerSourceHash, type PolicyOpener, policySourceHash } from "./engineering.js";
 import { checkRecipe, openWorkbench } from "./workbench.js";
 
 export interface RunOptions {
@@ -35,10 +36,12 @@ export async function runLoop(options: StartOptions): Promise<RunFolder> {
   checkRecipe(recipe);
   const base_sha256 = await checkedBaseHash(recipe);
   const engineer_sha256 = await engineerSourceHash(recipe.engineer);
+  const policy_sha256 = await policySourceHash(recipe.engineer);
   const folder = await RunFolder.create(options.out, {
     recipe,
     ...(base_sha256 === undefined ? {} : { base_sha256 }),
     ...(engineer_sha256 === undefined ? {} : { engineer_sha256 }),
+    ...(policy_sha256 === undefined ? {} : { policy_sha256 }),
     ...(options.seed === undefined ? {} : { seed: options.seed }),
   });
   return inFolder(folder, options, false);
@@ -74,6 +77,10 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
         resumed,
         pid: process.pid,
       });
+      const other = resumed ? otherMaker(folder.record) : undefined;
+      if (other !== undefined) {
+        events.emit({ type: "warning", message: `the run goes on, though ${other}: what is made from here on may be of other bytes` });
+      }
       await closedLoop(bench);
       await bench.checkpoints.close();
       events.emit({ type: "run-finished", seconds: (performance.now() - started) / 1000 });
@@ -97,10 +104,14 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
 
 /** Paths of a recipe are relative to its file; in run.json they are absolute, so that a run can be resumed from anywhere. */
 export function withAbsolutePaths(recipe: Recipe, dir: string): Recipe {
-  const { from } = recipe.engineer;
+  const { from, policy } = recipe.engineer;
   return {
     ...recipe,
     base: absoluteBase(recipe, dir),
-    engineer: from === undefined ? recipe.engineer : { ...recipe.engineer, from: resolve(dir, from) },
+    engineer: {
+      ...recipe.engineer,
+      ...(from === undefined ? {} : { from: resolve(dir, from) }),
+      ...(policy === undefined ? {} : { policy: absolutePolicy(policy, dir) }),
+    },
   };
 }

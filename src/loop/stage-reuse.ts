@@ -11,8 +11,8 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { canonicalJson, InputError, type InstanceBase, stageConfigSchema, validationReportSchema } from "../core/index.js";
-import { RUN_FILE, RunFolder } from "../store/index.js";
+import { canonicalJson, InputError, type InstanceBase, StorageError, stageConfigSchema, validationReportSchema } from "../core/index.js";
+import { hasOneMaker, RUN_FILE, RunFolder, storageFailure } from "../store/index.js";
 import type { Workbench } from "./workbench.js";
 
 /** In the order in which the loop makes them; the metrics of training come before its summary, whose presence says that they are whole. */
@@ -31,7 +31,7 @@ export async function takeStage<I extends InstanceBase>(bench: Workbench<I>, sta
     try {
       await copyStage(other, folder, stage);
     } catch (error) {
-      if (!(error instanceof InputError)) throw error;
+      if (!isObstacle(error)) throw error;
       await folder.remove(stage, [...BEFORE_METRICS, ...AFTER_METRICS]);
       events.emit({ type: "warning", stage, message: `the stage is not taken from ${dir}: ${error.message}` });
       continue;
@@ -49,21 +49,30 @@ async function finishedStage(dir: string, stage: number, key: string): Promise<R
     const run = await RunFolder.open(dir);
     return (await run.has(stage, "validation.json")) && (await stageKey(run, stage)) === key ? run : undefined;
   } catch (error) {
-    if (error instanceof InputError) return undefined;
+    if (isObstacle(error)) return undefined;
     throw error;
   }
 }
 
 /**
- * What the stage's bytes depend on, once its config is settled: versions, seed, all of the recipe but what names the run and who proposes,
+ * Whether it is for the sake of the other run: it cannot be read, its bytes are others, it is taken away while it is copied. A disk of one's
+ * own that refuses looks the same; it then refuses the stage as well, which is made in its place.
+ */
+function isObstacle(error: unknown): error is Error {
+  return error instanceof InputError || storageFailure(error, "read", "") instanceof StorageError;
+}
+
+/**
+ * What the stage's bytes depend on, once its config is settled: versions, program and machine, seed, all of the recipe but what names the run and who proposes,
  * both evaluation sets, the settled config beside the recipe's, and the checkpoint that it starts from with its trainer's state. Undefined for a stage that does not
- * depend on these alone (an engine or a server outside of this process) or has no config yet.
+ * depend on these alone (an engine or a server outside of this process), has no config yet, or is of a run that several programs may have made.
  */
 export async function stageKey(run: RunFolder, stage: number): Promise<string | undefined> {
   const { recipe, seed, versions, base_sha256 } = run.record;
   const { name: _name, description: _description, workers: _workers, seed: _seed, ...named } = recipe;
   const { base: _base, stages: _stages, engineer: _engineer, pretrain: _pretrain, ...rest } = named;
   if (recipe.trainer.kind !== "embedded" || recipe.serving !== undefined || base_sha256 === undefined) return undefined;
+  if (!hasOneMaker(run.record)) return undefined;
   if (!(await run.has(stage, "config.json"))) return undefined;
   const { normalised, from_checkpoint } = await run.readRecord(stage, "config.json", stageConfigSchema);
   const from = from_checkpoint === 0 ? "base" : await run.checksum(from_checkpoint - 1, "checkpoint");
@@ -84,7 +93,8 @@ async function copyStage(from: RunFolder, to: RunFolder, stage: number): Promise
 async function runsBelow(folders: readonly string[]): Promise<string[]> {
   const runs: string[] = [];
   for (const folder of folders) {
-    const names = existsSync(folder) ? await readdir(folder) : [];
+    // A folder that is not there (yet), or any more, has no runs.
+    const names = await readdir(folder).catch(() => []);
     runs.push(
       ...names
         .sort()

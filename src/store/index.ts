@@ -1,3 +1,4 @@
+export * from "./checksum.js";
 export * from "./files.js";
 export * from "./json-lines.js";
 export { lockHolder } from "./lock.js";

@@ -29,7 +29,7 @@ import { filterJsonLines, JsonLinesWriter, readJsonLines } from "./json-lines.js
 import { LOCK_FILE, RunLock } from "./lock.js";
 import { Manifest, refuseOtherVersion } from "./manifest.js";
 import { storageFailure } from "./storage-failure.js";
-import { versions } from "./versions.js";
+import { isSameMaker, maker } from "./versions.js";
 
 export const RUN_FILE = "run.json";
 const EVENTS = "events.jsonl";
@@ -39,11 +39,16 @@ export const runRecordSchema = z.strictObject({
   schema_version: z.int(),
   recipe: recipeSchema,
   seed: z.int().nonnegative(),
+  /** What it was begun with: versions, the program's hash, the kind of machine (`maker`). */
   versions: z.record(z.string(), z.string()),
+  /** Other makers that went on with it, where there were any. */
+  continued_with: z.array(z.record(z.string(), z.string())).optional(),
   /** Hash of the base checkpoint when the run began: a run does not go on from another one. */
   base_sha256: z.string().optional(),
   /** Hash of what its engineer reads from `engineer.from` (an earlier run's proposals, a config) when the run began. */
   engineer_sha256: z.string().optional(),
+  /** Hash of what `engineer.policy` names by a path (a policy file, a model, recorded calls) when the run began. */
+  policy_sha256: z.string().optional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
 
@@ -65,7 +70,7 @@ export class RunFolder {
   /** Makes the folder of a new run and holds it. `dir` is absent or empty. @throws {RunFolderError} {StorageError} */
   static async create(
     dir: string,
-    run: { recipe: Recipe; seed?: number; base_sha256?: string; engineer_sha256?: string },
+    run: { recipe: Recipe; seed?: number } & Pick<RunRecord, "base_sha256" | "engineer_sha256" | "policy_sha256">,
   ): Promise<RunFolder> {
     const path = resolve(dir);
     await refuseOccupied(path, dir);
@@ -82,9 +87,10 @@ export class RunFolder {
         schema_version: SCHEMA_VERSION,
         recipe: run.recipe,
         seed: run.seed ?? run.recipe.seed,
-        versions: versions(),
+        versions: maker(),
         base_sha256: run.base_sha256,
         engineer_sha256: run.engineer_sha256,
+        policy_sha256: run.policy_sha256,
       };
       await writeFileAtomic(join(path, RUN_FILE), `${canonicalJson(record, 2)}\n`);
       return new RunFolder(path, record, lock);
@@ -99,13 +105,14 @@ export class RunFolder {
     return new RunFolder(resolve(dir), await readRunRecord(dir), undefined);
   }
 
-  /** Opens a run to go on with it: holds it, removes temporaries, cuts torn lines. @throws {RunFolderError} when a live process holds it. */
+  /** Opens a run to go on with it: holds it, removes temporaries, cuts torn lines; run.json then names this program too where it is another. @throws {RunFolderError} when a live process holds it. */
   static async resume(dir: string): Promise<RunFolder> {
-    const record = await readRunRecord(dir);
     const path = resolve(dir);
+    await readRunRecord(dir);
     const lock = RunLock.acquire(path);
     try {
       await removeLeftovers(path);
+      const record = await withThisMaker(path);
       return new RunFolder(path, record, lock);
     } catch (cause) {
       lock.release();
@@ -292,7 +299,19 @@ async function readRunRecord(dir: string): Promise<RunRecord> {
   return parseJsonWith(runRecordSchema, text, path, CorruptFileError);
 }
 
-async function refuseOccupied(path: string, dir: string): Promise<void> {
+/** The record; where another program or machine goes on with the run it is written down, once. For the holder of the lock. */
+async function withThisMaker(path: string): Promise<RunRecord> {
+  const record = await readRunRecord(path);
+  const { versions, continued_with = [] } = record;
+  const here = maker();
+  if ([versions, ...continued_with].some((made) => isSameMaker(made, here))) return record;
+  const continued = { ...record, continued_with: [...continued_with, here] };
+  await writeFileAtomic(join(path, RUN_FILE), `${canonicalJson(continued, 2)}\n`);
+  return continued;
+}
+
+/** @throws {RunFolderError} a folder that holds anything but what a killed writer left. */
+export async function refuseOccupied(path: string, dir: string = path): Promise<void> {
   if (!existsSync(path)) return;
   const names = await readdir(path).catch((cause) => {
     throw storageFailure(cause, "read", dir);

@@ -137,6 +137,7 @@ export default defineVerb({
         runCell(
           { dir: join(out, cell.folder), recipe: join(out, "recipes", `${cell.arm}.json`), overrides: [], seed: cell.seed, workers },
           signal,
+          note,
         ),
     });
     const again = `${values.proposals.map((p) => `--proposals ${p} `).join("")}--steps ${values.steps} --seeds ${values.seeds} --out ${out} --resume`;

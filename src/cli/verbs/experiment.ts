@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { BoundaryError, canonicalJson, InputError, InterruptedError } from "../../core/index.js";
+import { BoundaryError, canonicalJson, InputError, InterruptedError, type Recipe } from "../../core/index.js";
 import { isFinished, readHistory } from "../../evaluation/index.js";
 import {
   armsMarkdown,
@@ -17,9 +17,9 @@ import {
   runMatrix,
   summariseArms,
 } from "../../experiments/index.js";
-import { checkRecipe, withAbsolutePaths } from "../../loop/index.js";
+import { checkedBaseHash, checkRecipe, withAbsolutePaths } from "../../loop/index.js";
 import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
-import { runCell } from "../child-cell.js";
+import { requireFolders, runCell } from "../child-cell.js";
 import { defineVerb } from "../define-verb.js";
 import { loadRecipe, readYaml } from "../recipes.js";
 
@@ -59,8 +59,17 @@ export default defineVerb({
     if (!values.resume && existsSync(out) && (await readdir(out)).length > 0) {
       throw new InputError({ message: `${out} is not empty`, value: out, expected: "a new folder", remedy: "add --resume to go on in it, or choose another --out" }); // biome-ignore format: one call
     }
+    requireFolders("--reuse", values.reuse);
+    await requireBases(matrix, recipe, out);
     await writeFileAtomic(join(out, "matrix.json"), `${canonicalJson(matrix, 2)}\n`);
     const workers = Math.max(1, Math.floor(availableParallelism() / values.parallel));
+    // What is said of one cell alone names it; what is the same for all is said once.
+    const said = new Set<string>();
+    const noteOnce = (text: string) => {
+      if (said.has(text)) return;
+      said.add(text);
+      note(text);
+    };
     const outcomes = await runMatrix(matrix, {
       parallel: values.parallel,
       signal,
@@ -77,7 +86,7 @@ export default defineVerb({
             reuseStages: values["train-all"] ? [] : [out, ...values.reuse],
           },
           signal,
-          note,
+          noteOnce,
         ),
     });
     const results = await readResults(out, matrix);
@@ -112,6 +121,32 @@ export default defineVerb({
     }
   },
 });
+
+/** @throws {InputError} a base that the cells could not start from, each looked at once. */
+async function requireBases(matrix: Matrix, recipe: string, out: string): Promise<void> {
+  const bases = new Map<string, { cell: Cell; recipe: Recipe }>();
+  for (const cell of cells(matrix)) {
+    const found = loadRecipe(recipe, overridesOf(cell, out));
+    const absolute = withAbsolutePaths(found.recipe, found.dir);
+    const { base, trainer, serving } = absolute;
+    const seen = canonicalJson({ base, trainer: trainer.kind, served: serving !== undefined });
+    if (!bases.has(seen)) bases.set(seen, { cell, recipe: absolute });
+  }
+  for (const { cell, recipe: absolute } of bases.values()) {
+    try {
+      await checkedBaseHash(absolute);
+    } catch (cause) {
+      if (!(cause instanceof InputError)) throw cause;
+      throw new InputError({
+        message: `no cell can start: the base of ${cell.folder}: ${cause.message}`,
+        value: absolute.base,
+        expected: cause.expected ?? "a checkpoint that the runs can start from",
+        remedy: `make it first (envwright pretrain --help; the matrix's description may say how), or name another; in "set" and "arms" a relative path starts from where the experiment is started`,
+        cause,
+      });
+    }
+  }
+}
 
 function overridesOf({ overrides, replays }: Cell, out: string): string[] {
   const own = Object.entries(overrides).map(([path, value]) => `${path}=${value}`);
