@@ -23,8 +23,11 @@ export interface Verb<O extends Options = Options> {
   options: O;
   /** Command lines with what they do. */
   examples: readonly (readonly [command: string, does: string])[];
-  /** Stops when its signal is aborted and says how to go on. Without it Ctrl-C ends the process at once. */
-  interruptible?: boolean;
+  /**
+   * Stops when its signal is aborted; `resumable` where what is done by then is kept and can be gone on with. Without it Ctrl-C ends the
+   * process at once.
+   */
+  interruptible?: true | "resumable";
   run(values: Values<O>, context: VerbContext): Promise<void>;
 }
 

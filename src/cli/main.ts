@@ -12,12 +12,12 @@ process.exitCode = await runProgram(process.argv.slice(2), {
 });
 
 /** The first signal asks the work to stop where it can be resumed; the second ends the process at once. */
-function abortOnSignals(): AbortSignal {
+function abortOnSignals(keeps: boolean): AbortSignal {
   const controller = new AbortController();
   const onSignal = (): void => {
     // process.exit would stop the engine's threads inside native calls, which aborts with a trace; the run folder stands a kill.
     if (controller.signal.aborted) process.kill(process.pid, "SIGKILL");
-    note("Stopping; what is done is kept. Ctrl-C again ends at once.");
+    note(`Stopping${keeps ? "; what is done is kept" : ""}. Ctrl-C again ends at once.`);
     controller.abort(new InterruptedError({ message: "interrupted" }));
   };
   process.on("SIGINT", onSignal);

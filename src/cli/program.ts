@@ -15,8 +15,8 @@ const OLDEST_NODE = "20.19";
 export interface Output {
   write(text: string): void;
   colour: boolean;
-  /** Called for a verb that can be interrupted: the signal that Ctrl-C aborts. */
-  interrupts(): AbortSignal;
+  /** Called for a verb that can be interrupted: the signal that Ctrl-C aborts. @param keeps whether what is done by then is kept */
+  interrupts(keeps: boolean): AbortSignal;
 }
 
 /** @returns the exit code. Never throws. */
@@ -41,7 +41,10 @@ export async function runProgram(argv: readonly string[], output: Output): Promi
       return 0;
     }
     const values = parseOptions(verb.name, verb.options, rest);
-    await verb.run(values, { signal: verb.interruptible ? output.interrupts() : new AbortController().signal, print, printJson, note });
+    await verb.run(values, {
+      signal: verb.interruptible ? output.interrupts(verb.interruptible === "resumable") : new AbortController().signal,
+      ...{ print, printJson, note },
+    });
     return 0;
   } catch (error) {
     return fail(error);

@@ -78,7 +78,7 @@ export default defineVerb({
     ],
     ["envwright branch --from runs/tiny/stages/03 --proposals rule,self,keep --steps 20 --resume", "go on after an interruption"],
   ],
-  interruptible: true,
+  interruptible: "resumable",
   async run(values, { signal, print, printJson, note }) {
     const { folder, stage } = await openStage(values.from);
     const { recipe } = folder.record;

@@ -45,7 +45,7 @@ export default defineVerb({
     ["envwright experiment matrix.yaml --resume", "go on after an interruption"],
     ["envwright experiment more.yaml --reuse runs/engineers", "copy the cells that are finished there, run the others"],
   ],
-  interruptible: true,
+  interruptible: "resumable",
   async run(values, { signal, print, printJson, note }) {
     const matrix = parseMatrix(readYaml(values.matrix), `matrix ${values.matrix}`);
     const recipe = existsSync(join(dirname(values.matrix), matrix.recipe)) ? resolve(dirname(values.matrix), matrix.recipe) : matrix.recipe;

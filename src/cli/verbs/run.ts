@@ -50,7 +50,7 @@ export default defineVerb({
     ["envwright run tiny --engineer llm --model ollama:qwen3:4b", "a language model as engineer"],
     ["envwright run --resume runs/tiny", "go on with a run that was stopped or killed"],
   ],
-  interruptible: true,
+  interruptible: "resumable",
   async run(values, { signal, print, printJson, note }) {
     const { recipe: name, resume, json, quiet, workers } = values;
     if ((name === undefined) === (resume === undefined)) {
