@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { callCli } from "./call-cli.js";
+import { folderBytes } from "./folder-bytes.js";
 import { type TestBench, untrainedBench } from "./untrained-base.js";
 
 let bench: TestBench;
@@ -52,6 +53,42 @@ test("a stored stage can be asked again: by the run's own engineer with its own 
   expect((await callCli(["propose", "--from", at("run")])).code).toBe(2);
 });
 
+/** One cell: the run that the first test made. */
+function matrix(name: string, set: Record<string, string> = {}): string {
+  writeFileSync(at(`${name}.json`), JSON.stringify({ name, recipe: bench.recipe, seeds: [5], arms: { self: {} }, reference: "self", set }));
+  return at(`${name}.json`);
+}
+
+test("an experiment takes a finished run of its own program; those of another one, and what cannot be read, are passed over and named", async () => {
+  for (const name of ["a-broken", "b-other", "c-same"]) cpSync(at("run"), at(`runs/${name}`), { recursive: true });
+  writeFileSync(at("runs/a-broken/run.json"), "{");
+  const record = JSON.parse(readFileSync(at("run/run.json"), "utf8"));
+  const other = { ...record, versions: { ...record.versions, program: "0".repeat(64) } };
+  writeFileSync(at("runs/b-other/run.json"), JSON.stringify(other));
+  const line = ["experiment", matrix("reusing"), "--out", at("reusing"), "--reuse", at("runs")];
+  const taken = await callCli(line);
+  expect(taken.code, taken.stderr).toBe(0);
+  expect(taken.stderr).toMatch(/a-broken cannot be read, and is passed over/);
+  expect(taken.stderr).toMatch(
+    /self-seed5: .*b-other has the same recipe and seed, but it was made with other program than are here: not taken/,
+  );
+  expect(taken.stderr).toMatch(/self-seed5: taken from .*c-same/);
+  expect(folderBytes(at("reusing/self-seed5"))).toEqual(folderBytes(at("run")));
+
+  writeFileSync(at("reusing/self-seed5/run.json"), JSON.stringify(other));
+  const kept = await callCli(["experiment", at("reusing.json"), "--out", at("reusing"), "--resume"]);
+  expect([kept.code, kept.stderr]).toEqual([0, expect.stringMatching(/self-seed5: kept, though it was made with other program/)]);
+
+  mkdirSync(at("occupied/self-seed5"), { recursive: true });
+  writeFileSync(at("occupied/self-seed5/notes.txt"), "no run");
+  const occupied = await callCli(["experiment", at("reusing.json"), "--out", at("occupied"), "--resume", "--reuse", at("runs")]);
+  expect([occupied.code, occupied.stderr]).toEqual([
+    1,
+    expect.stringMatching(/self-seed5 is not empty and holds no run \(it has notes\.txt\)/),
+  ]);
+  expect(readdirSync(at("occupied/self-seed5"))).toEqual(["notes.txt"]);
+});
+
 test("every cell of every shipped experiment could be started", async () => {
   const folder = join(import.meta.dirname, "../recipes/experiments");
   for (const file of readdirSync(folder)) {
@@ -70,6 +107,12 @@ test("what cannot be started is refused before anything is written", async () =>
     [["run", bench.recipe, "--out", at("new"), "--set", "base=nowhere"], /nowhere: no such checkpoint folder/],
     [["run", bench.recipe, "--out", at("new"), "--set", "engineer.name=rul"], /engineer "rul"/],
     [["run", bench.recipe, "--out", at("new"), "--set", "config.sizes.3.hole_ration=0.1"], /hole_ratio/],
+    [["run", bench.recipe, "--out", at("new"), "--reuse-stages", at("nowhere")], /--reuse-stages .*nowhere: no such folder/],
+    [["experiment", matrix("plain"), "--out", at("new"), "--reuse", at("nowhere")], /--reuse .*nowhere: no such folder/],
+    [
+      ["experiment", matrix("baseless", { base: at("nowhere") }), "--out", at("new")],
+      /no cell can start: the base of self-seed5: .*nowhere[\s\S]*pretrain/,
+    ],
     [["run"], /RECIPE is missing/],
   ];
   for (const [argv, message] of refusals) {

@@ -108,5 +108,9 @@ describe("the key of a cell", () => {
     expect(cellKey(from("/b/run"), 1, { base: "abc", engineer: "123" })).toBe(key);
     expect(cellKey(from("/a/run"), 1, { base: "abc", engineer: "124" })).not.toBe(key);
     expect(cellKey(from("/a/run"), 1, { base: "abc" })).not.toBe(cellKey(from("/b/run"), 1, { base: "abc" }));
+    const asks = (policy: string): typeof recipe => ({ ...recipe, engineer: { ...recipe.engineer, name: "llm", policy } });
+    const asked = cellKey(asks("/a/policy.yaml"), 1, { base: "abc", policy: "123" });
+    expect(cellKey(asks("/b/policy.yaml"), 1, { base: "abc", policy: "123" })).toBe(asked);
+    expect(cellKey(asks("/a/policy.yaml"), 1, { base: "abc", policy: "124" })).not.toBe(asked);
   });
 });

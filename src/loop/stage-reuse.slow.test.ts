@@ -80,12 +80,17 @@ it("another seed, or another recipe, takes nothing", async () => {
   for (const change of [
     { seed: 9 },
     { versions: { ...record.versions, envwright: "9.9.9" } },
+    { versions: { ...record.versions, program: "0".repeat(64) } },
+    { versions: { ...record.versions, cpu: "another" } },
     { base_sha256: "0".repeat(64) },
     { recipe: { ...record.recipe, trainer: { ...record.recipe.trainer, grpo } } },
     { recipe: { ...record.recipe, reward: { ...record.recipe.reward, v_min: 0.123 } } },
     { recipe: { ...record.recipe, instances: 13 } },
     { recipe: { ...record.recipe, config: { ...(record.recipe.config as object), agents: [2, 3] } } },
   ]) expect(await changed(change), JSON.stringify(change).slice(0, 40)).not.toBe(key); // biome-ignore format: one list
+  // Which program made which stage is not known.
+  const { program: _program, ...old } = record.versions;
+  for (const change of [{ versions: old }, { continued_with: [record.versions] }]) expect(await changed(change)).toBeUndefined();
   // What names the run, and who proposes, is not in its bytes.
   for (const change of [{ recipe: { ...record.recipe, name: "x", stages: 7, engineer: { ...record.recipe.engineer, name: "rule" } } }]) {
     expect(await changed(change)).toBe(key);
@@ -105,6 +110,16 @@ it("a stage whose bytes were changed is not taken: it is made, and the run says 
   expect(trained).toBe(1);
   expect(warnings).toEqual([expect.stringMatching(/not taken from .*damaged.*rollouts\.parquet: its content has changed/)]);
   expect(bytes("undamaged")).toEqual(bytes("known/random"));
+});
+
+it("a stage whose files are taken away while they are copied is made", async () => {
+  cpSync(at("known/random"), at("vanishing/random"), { recursive: true });
+  rmSync(at("vanishing/random/stages/00/training.json"));
+  writeFileSync(at("vanishing/notes.txt"), "no run");
+  const { trained, warnings } = await run("unmoved", "random", { reuse: [at("vanishing"), at("vanishing/notes.txt")] });
+  expect(trained).toBe(1);
+  expect(warnings).toEqual([expect.stringMatching(/not taken from .*vanishing/)]);
+  expect(bytes("unmoved")).toEqual(bytes("known/random"));
 });
 
 it("a run that was stopped after it had taken a stage goes on to the same bytes", async () => {

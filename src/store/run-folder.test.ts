@@ -7,6 +7,7 @@ import { z } from "zod";
 import { CorruptFileError, RunFolderError, recipeSchema } from "../core/index.js";
 import { lockHolder, RunLock } from "./lock.js";
 import { RunFolder } from "./run-folder.js";
+import { hasOneMaker, maker, otherMaker } from "./versions.js";
 
 const recipe = recipeSchema.parse({ name: "t", stages: 2, instances: 10, config: {}, base: "base" });
 const schema = z.strictObject({ b: z.int(), a: z.string() });
@@ -73,6 +74,35 @@ test("events are appended and read back", async () => {
   run.appendEvent({ type: "warning", time: "2026-01-01T00:00:00.000Z", message: "m" });
   expect(await run.readEvents()).toEqual([{ type: "warning", time: "2026-01-01T00:00:00.000Z", message: "m" }]);
   run.close();
+});
+
+test("run.json names the program by its hash and the machine, and every other one that goes on with the run, once", async () => {
+  const dir = fresh();
+  const file = join(dir, "run.json");
+  (await RunFolder.create(dir, { recipe })).close();
+  const { record } = await RunFolder.open(dir);
+  expect(record.versions).toMatchObject({
+    program: expect.stringMatching(/^[0-9a-f]{64}$/),
+    platform: process.platform,
+    arch: process.arch,
+  });
+  expect(record.versions.cpu).not.toBe("");
+  expect([otherMaker(record), hasOneMaker(record)]).toEqual([undefined, true]);
+  const before = readFileSync(file, "utf8");
+  (await RunFolder.resume(dir)).close();
+  expect(readFileSync(file, "utf8")).toBe(before);
+
+  writeFileSync(file, JSON.stringify({ ...record, versions: { ...record.versions, program: "0".repeat(64), cpu: "another" } }));
+  const began = (await RunFolder.open(dir)).record;
+  expect([otherMaker(began), hasOneMaker(began)]).toEqual(["it was made with other cpu, program than are here", true]);
+  for (let i = 0; i < 2; i++) (await RunFolder.resume(dir)).close();
+  const gone = (await RunFolder.open(dir)).record;
+  expect(gone).toEqual({ ...began, continued_with: [maker()] });
+  expect(hasOneMaker(gone)).toBe(false);
+
+  const { program: _program, ...old } = record.versions;
+  expect(otherMaker({ versions: old })).toMatch(/does not say which program/);
+  expect(hasOneMaker({ versions: old })).toBe(false);
 });
 
 test("a second writer is refused while the first holds the folder, naming its pid, and admitted afterwards", async () => {
