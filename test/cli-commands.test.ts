@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { routeNotes } from "../src/cli/notes.js";
+import { runProgram } from "../src/cli/program.js";
 import { stageConfigSchema, trainingSummarySchema, validationReportSchema } from "../src/core/index.js";
 import { RunFolder } from "../src/store/index.js";
 import { callCli } from "./call-cli.js";
@@ -24,6 +26,24 @@ test("help lists the verbs, the version is the package's, and an unknown verb is
   expect(version.stdout.trim()).toBe(JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
   expect(unknown).toMatchObject({ code: 2, stdout: "" });
   expect(unknown.stderr).toMatch(/unknown command "reprot", did you mean "report"\?/);
+});
+
+test("Ctrl-C promises that what is done is kept only for verbs that can be gone on with", async () => {
+  const kept: Record<string, boolean> = {};
+  const release = routeNotes(() => {});
+  for (const argv of [
+    ["run", at("nowhere.yaml")],
+    ["experiment", at("nowhere.yaml")],
+    ["sql", at("nowhere"), "select 1"],
+  ]) {
+    const interrupts = (keeps: boolean) => {
+      kept[argv[0]!] = keeps;
+      return new AbortController().signal;
+    };
+    expect(await runProgram(argv, { write: () => {}, colour: false, interrupts })).toBe(2);
+  }
+  release();
+  expect(kept).toEqual({ run: true, experiment: true, sql: false });
 });
 
 test("a mistyped option stops the command before any work, naming the nearest one, without a stack", async () => {

@@ -44,6 +44,13 @@ test("a value is typed by the schema: text stays text even when it looks like a 
 });
 
 test("paths on the command line start where one stands", () => {
+  for (const [given, absolute] of [
+    ["replay:calls", `replay:${resolve("calls")}`],
+    ['"policy.yaml"', resolve("policy.yaml")],
+    ["ollama:qwen3:4b", "ollama:qwen3:4b"],
+  ]) {
+    expect(loadRecipe(file(minimal), [`engineer.policy=${given}`]).recipe.engineer.policy).toBe(absolute);
+  }
   expect(loadRecipe(file(minimal), ["base=some/where"]).recipe.base).toBe(resolve("some/where"));
   expect(loadRecipe(file(minimal)).recipe.base).toBe("checkpoints/base");
 });
