@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { folderBytes } from "../../test/folder-bytes.js";
 import { type TestBench, untrainedBench } from "../../test/untrained-base.js";
@@ -114,10 +114,16 @@ it("a stage whose bytes were changed is not taken: it is made, and the run says 
 
 it("a stage whose files are taken away while they are copied is made", async () => {
   cpSync(at("known/random"), at("vanishing/random"), { recursive: true });
-  rmSync(at("vanishing/random/stages/00/training.json"));
-  writeFileSync(at("vanishing/notes.txt"), "no run");
-  const { trained, warnings } = await run("unmoved", "random", { reuse: [at("vanishing"), at("vanishing/notes.txt")] });
-  expect(trained).toBe(1);
+  writeFileSync(at("no-folder"), "no runs");
+  const { checksum } = RunFolder.prototype;
+  const spy = vi.spyOn(RunFolder.prototype, "checksum").mockImplementation(async function (this: RunFolder, scope, name) {
+    const known = await checksum.call(this, scope, name);
+    if (this.dir === at("vanishing/random") && name === "rollouts.parquet") rmSync(this.dir, { recursive: true });
+    return known;
+  });
+  const { taken, trained, warnings } = await run("unmoved", "random", { reuse: [at("vanishing"), at("no-folder")] });
+  spy.mockRestore();
+  expect([taken, trained]).toEqual([[], 3]);
   expect(warnings).toEqual([expect.stringMatching(/not taken from .*vanishing/)]);
   expect(bytes("unmoved")).toEqual(bytes("known/random"));
 });
