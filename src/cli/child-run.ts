@@ -1,7 +1,7 @@
 /** This program once more as a child process: a run that dies takes nothing else with it, and no run outlives who waits for it. */
 import { spawn } from "node:child_process";
 import { EngineError, InterruptedError } from "../core/index.js";
-import { guardGroup } from "../processes/index.js";
+import { openGuard } from "../processes/index.js";
 
 /** How much of a child's last words is kept for the message. */
 const KEPT = 2000;
@@ -13,9 +13,10 @@ export async function runChild(argv: readonly string[], signal: AbortSignal): Pr
   const program = process.argv[1];
   if (program === undefined) throw new EngineError({ message: "this program does not know its own path" });
   if (signal.aborted) throw new InterruptedError({ message: "interrupted" });
+  const guard = openGuard(GRACE);
   // In a group of its own: Ctrl-C reaches it once, through us, and not a second time from the terminal.
   const child = spawn(process.execPath, [...process.execArgv, program, ...argv], { stdio: ["ignore", "ignore", "pipe"], detached: true });
-  const guard = child.pid === undefined ? undefined : guardGroup(child.pid, GRACE);
+  guard.follow(child.pid);
   let words = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     words = (words + text).slice(-KEPT);
@@ -33,6 +34,6 @@ export async function runChild(argv: readonly string[], signal: AbortSignal): Pr
     throw new EngineError({ message: `envwright ${argv[0]} ended with ${code}: ${last}`, value: argv.join(" ") });
   } finally {
     signal.removeEventListener("abort", stop);
-    guard?.kill("SIGKILL");
+    guard.leave();
   }
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { TSX } from "../../test/run-cli.js";
-import { groupRunner, guardGroup } from "./process-group.js";
+import { groupRunner, openGuard } from "./process-group.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-group-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -77,11 +77,11 @@ test("a last line without an end is heard, and of one too long its beginning", a
 test("the guard leaves when the group has, long before the grace is over: its number may be another's then", async () => {
   const group = spawn("/bin/sleep", ["60"], { detached: true, stdio: "ignore" });
   const ended = new Promise((resolve) => group.once("exit", (_, signal) => resolve(signal)));
-  const guard = guardGroup(group.pid!, 60_000);
-  const left = new Promise((resolve) => guard.once("exit", resolve));
-  guard.stdin!.end();
+  const guard = openGuard(60_000);
+  guard.follow(group.pid);
+  guard.abandon();
   expect(await ended).toBe("SIGTERM");
-  expect(await left).toBe(0);
+  expect(await guard.ended).toBe(0);
 }, 15_000);
 
 test("a process that leaves the group and holds the pipes does not hold us", async () => {
@@ -99,7 +99,7 @@ test("a process that leaves the group and holds the pipes does not hold us", asy
 
 test("when this program is killed outright, what it had started ends all the same", async () => {
   const pidFile = join(dir, "pid");
-  const script = `import { groupRunner, guardGroup } from ${JSON.stringify(join(import.meta.dirname, "process-group.ts"))};
+  const script = `import { groupRunner } from ${JSON.stringify(join(import.meta.dirname, "process-group.ts"))};
     const args = ["-c", 'echo $$ > ${pidFile}; while :; do sleep 0.1; done'];
     await groupRunner({ boundary: "t", remedy: "t", grace: 300 })({ command: "/bin/sh", args, cwd: "/", env: {} }, { onLine() {} });`;
   const parent = spawn(process.execPath, ["--import", TSX, "--input-type=module", "-e", script], { stdio: "inherit" });

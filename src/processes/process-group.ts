@@ -3,7 +3,7 @@
  * leave workers behind otherwise. The group does not outlive this process either, however that ends. It reads no meaning into what the
  * process writes.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BoundaryError } from "../core/index.js";
 import { LineSplitter } from "./line-splitter.js";
@@ -47,8 +47,9 @@ const LOOK_EVERY = 20;
 export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptions): RunProcess {
   return ({ command, args, cwd, env }, { signal, onLine }) =>
     new Promise((resolve, reject) => {
+      const guard = openGuard(grace);
       const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-      const guard = child.pid === undefined ? undefined : guardGroup(child.pid, grace);
+      guard.follow(child.pid);
       const tail: string[] = [];
       let late: NodeJS.Timeout | undefined;
       /** When the group has to be gone; undefined until it is asked to end. */
@@ -83,7 +84,7 @@ export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptio
       const settled = () => {
         signal?.removeEventListener("abort", end);
         clearTimeout(late);
-        guard?.kill("SIGKILL");
+        guard.leave();
       };
       const finish = async (code: number | null, killed: NodeJS.Signals | null): Promise<void> => {
         // Workers may take longer to end than the launcher that was asked with them.
@@ -110,23 +111,40 @@ export function groupRunner({ boundary, remedy, grace = 5000 }: GroupRunnerOptio
     });
 }
 
+export interface GroupGuard {
+  /** From here on the group ends with this process. Of a child that could not be started (undefined) there is nothing to follow. */
+  follow(group: number | undefined): void;
+  /** Breaks the pipe: the group is to end now. */
+  abandon(): void;
+  /** Once the group has ended by itself. */
+  leave(): void;
+  /** Resolves with how the guard has ended. */
+  readonly ended: Promise<number | null>;
+}
+
 /**
  * A shell that waits at a pipe of this process. When the pipe breaks, since this process was killed or has left without tidying up, it ends
- * the group: a server or an engine that nobody follows would hold ports and GPUs. Killed by its caller when the group has ended.
+ * the group: a server or an engine that nobody follows would hold ports and GPUs. Opened before the group: this process may be killed as
+ * soon as the group is there.
  * @param grace milliseconds between asking the group to end and killing it.
  */
-export function guardGroup(group: number, grace: number): ChildProcess {
+export function openGuard(grace: number): GroupGuard {
   // Once the group is gone its number may become another's.
-  const script = `read -r _; kill -s TERM -- "-$1" || exit 0; left=$2
-    while [ "$left" -gt 0 ]; do sleep 1; kill -s 0 -- "-$1" || exit 0; left=$((left - 1)); done; kill -s KILL -- "-$1"`;
+  const script = `read -r group || exit 0; read -r _; kill -s TERM -- "-$group" || exit 0; left=$1
+    while [ "$left" -gt 0 ]; do sleep 1; kill -s 0 -- "-$group" || exit 0; left=$((left - 1)); done; kill -s KILL -- "-$group"`;
   const seconds = String(Math.ceil(grace / 1000));
-  const guard = spawn("/bin/sh", ["-c", script, "sh", String(group), seconds], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  const guard = spawn("/bin/sh", ["-c", script, "sh", seconds], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
   // Without a shell there is no such guard; all else goes on.
   guard.on("error", () => undefined);
   guard.stdin.on("error", () => undefined);
   guard.unref();
   (guard.stdin as unknown as { unref(): void }).unref();
-  return guard;
+  return {
+    follow: (group) => void (group === undefined ? guard.stdin.end() : guard.stdin.write(`${group}\n`)),
+    abandon: () => void guard.stdin.end(),
+    leave: () => void guard.kill("SIGKILL"),
+    ended: new Promise((resolve) => guard.once("exit", (code) => resolve(code))),
+  };
 }
 
 function isGroupThere(pid: number | undefined): boolean {
