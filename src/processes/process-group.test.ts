@@ -99,8 +99,9 @@ test("a process that leaves the group and holds the pipes does not hold us", asy
 
 test("when this program is killed outright, what it had started ends all the same", async () => {
   const pidFile = join(dir, "pid");
+  // The guard hears of the child a moment after it was started.
   const script = `import { groupRunner } from ${JSON.stringify(join(import.meta.dirname, "process-group.ts"))};
-    const args = ["-c", 'echo $$ > ${pidFile}; while :; do sleep 0.1; done'];
+    const args = ["-c", 'sleep 0.5; echo $$ > ${pidFile}; while :; do sleep 0.1; done'];
     await groupRunner({ boundary: "t", remedy: "t", grace: 300 })({ command: "/bin/sh", args, cwd: "/", env: {} }, { onLine() {} });`;
   const parent = spawn(process.execPath, ["--import", TSX, "--input-type=module", "-e", script], { stdio: "inherit" });
   await until(() => existsSync(pidFile) && readFileSync(pidFile, "utf8").endsWith("\n"), "the child");

@@ -124,8 +124,8 @@ export interface GroupGuard {
 
 /**
  * A shell that waits at a pipe of this process. When the pipe breaks, since this process was killed or has left without tidying up, it ends
- * the group: a server or an engine that nobody follows would hold ports and GPUs. Opened before the group: this process may be killed as
- * soon as the group is there.
+ * the group: a server or an engine that nobody follows would hold ports and GPUs. Opened before the group, so that between
+ * the group's start and its being followed there is no more than the writing of a line.
  * @param grace milliseconds between asking the group to end and killing it.
  */
 export function openGuard(grace: number): GroupGuard {
