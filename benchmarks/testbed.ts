@@ -38,7 +38,7 @@ const { values } = parseArgs({
 const numbers = (text: string) => text.split(",").map(Number);
 const wants = (part: string) => values.only === undefined || values.only.includes(part);
 const say = (text: string) => process.stdout.write(`${text}\n`);
-const ms = (value: number) => value.toPrecision(3);
+const ms = (value: number | null) => value?.toPrecision(3) ?? "—";
 
 const count = Number(values.boards);
 const peers = values.peer.map((text) => peerOf(text, Number(values.limit)));

@@ -24,9 +24,9 @@ export interface PeerResult extends Times {
   /** Of the unsolvable boards it was asked about: how many, and on how many it ended within the limit. */
   unsolvableAsked: number;
   unsolvableEnded: number;
-  /** Mean and p99 in multiples of ours. */
-  meanRatio: number;
-  p99Ratio: number;
+  /** Mean and p99 in multiples of ours; null where no board has a plan. */
+  meanRatio: number | null;
+  p99Ratio: number | null;
 }
 
 export interface CellResult extends CellOfComparison {
@@ -122,8 +122,8 @@ export async function compareCell(cell: CellOfComparison, boards: readonly Packe
       crashed,
       unsolvableAsked: asked.length,
       unsolvableEnded: ended,
-      meanRatio: times.mean / mine.mean,
-      p99Ratio: times.p99 / mine.p99,
+      meanRatio: mine.mean > 0 ? times.mean / mine.mean : null,
+      p99Ratio: mine.p99 > 0 ? times.p99 / mine.p99 : null,
     };
   }
   return { ...cell, boards: boards.length, solvable: solvable.length, ours, peers: results };

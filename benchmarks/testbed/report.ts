@@ -45,8 +45,8 @@ function comparison({ cells, peers, boards, limit, seed, ...measured }: Comparis
   const counted = cells.filter(({ solvable }) => solvable >= LEAST_FOR_RATIOS);
   const summary = peers.map((name) => {
     const of = (pick: (c: CellResult) => number) => counted.map(pick);
-    const ratios = of((c) => c.peers[name]!.meanRatio);
-    const tails = of((c) => c.peers[name]!.p99Ratio);
+    const ratios = of((c) => c.peers[name]!.meanRatio ?? Number.NaN);
+    const tails = of((c) => c.peers[name]!.p99Ratio ?? Number.NaN);
     const sum = (pick: (c: CellResult) => number) => cells.map(pick).reduce((a, b) => a + b, 0);
     const solvable = sum((c) => c.solvable);
     const left = sum((c) => Math.round(c.peers[name]!.unsolved * c.solvable));
@@ -152,7 +152,7 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
 }
 
 const ms = (value: number) => (value === 0 ? "—" : value < 0.1 ? value.toFixed(4) : value < 10 ? value.toFixed(2) : value.toFixed(0));
-const factor = (value: number) => (value < 10 ? `${value.toFixed(1)}×` : `${Math.round(value)}×`);
+const factor = (value: number | null) => (value === null ? "—" : value < 10 ? `${value.toFixed(1)}×` : `${Math.round(value)}×`);
 const percent = (share: number) => `${(100 * share).toFixed(share > 0 && share < 0.01 ? 2 : 1)} %`;
 const thousands = (value: number) => Math.round(value).toLocaleString("en-US");
 
