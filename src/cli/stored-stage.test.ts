@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { type CompletionRequest, recipeSchema } from "../core/index.js";
+import { type CompletionRequest, type Recipe, recipeSchema } from "../core/index.js";
 import { chat, refusal, startTestEndpoint } from "../policies/endpoint/test-endpoint.js";
 import { RunFolder } from "../store/index.js";
 import { routeNotes } from "./notes.js";
@@ -12,16 +12,19 @@ import { withPolicies } from "./stored-stage.js";
 const dir = mkdtempSync(join(tmpdir(), "envwright-stored-stage-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-test("no second server is started beside a run that goes on; once it has stopped, one may be", async () => {
-  const recipe = recipeSchema.parse({
+const servedRecipe = (serving: object): Recipe =>
+  recipeSchema.parse({
     name: "served",
     stages: 1,
     instances: 4,
     config: { agents: [2], sizes: { "3": { data_ratio: 1, hole_ratio: 0.11, wait_ratio: 0 } } },
     base: dir,
     trainer: { kind: "trl", device: "cpu" },
-    serving: { kind: "command", command: ["false", "{model}", "{port}", "{name}"] },
+    serving,
   });
+
+test("no second server is started beside a run that goes on; once it has stopped, one may be", async () => {
+  const recipe = servedRecipe({ kind: "command", command: ["false", "{model}", "{port}", "{name}"] });
   // It holds its lock until it is closed.
   const folder = await RunFolder.create(join(dir, "run"), { recipe });
   const ask = (): Promise<string> => withPolicies(folder, 0, recipe.engineer, async ({ base }) => (await base()).name);
@@ -37,15 +40,7 @@ test("no second server is started beside a run that goes on; once it has stopped
 const question: CompletionRequest = { prompt: "what next?", seed: "run/1", index: 0, maxTokens: 9, temperature: 0 };
 
 async function storedRun(name: string, serving: object) {
-  const recipe = recipeSchema.parse({
-    name: "served",
-    stages: 1,
-    instances: 4,
-    config: { agents: [2], sizes: { "3": { data_ratio: 1, hole_ratio: 0.11, wait_ratio: 0 } } },
-    base: dir,
-    trainer: { kind: "trl", device: "cpu" },
-    serving,
-  });
+  const recipe = servedRecipe(serving);
   const folder = await RunFolder.create(join(dir, name), { recipe });
   folder.close();
   const told: string[] = [];
