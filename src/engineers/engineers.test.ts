@@ -133,6 +133,16 @@ describe("engineers by what they do", () => {
     expect(fogs(proposal)).toEqual([0.3, 0.4567, 0.3]);
   });
 
+  it("graded follows the rule where a quarter succeeds, and makes easier what hardly succeeds, whatever fails there", async () => {
+    const context = deliveryContext();
+    const [two, four, eight] = fogs(await propose(create("graded"), context));
+    const rule = fogs(await propose(ruleEngineer(), context));
+    // 57 and 31 of 60 succeed at distances 2 and 4, 3 of 60 at 8, where fog stood at 0.3.
+    expect([two, four]).toEqual(rule.slice(0, 2));
+    expect(eight).toBe(0);
+    expect(loads(await propose(create("graded"), context))).toEqual(loads(await propose(ruleEngineer(), context)));
+  });
+
   it("hardest puts all data where least succeeds", async () => {
     expect(loads(await propose(create("hardest")))).toEqual([0, 0, 1]);
   });

@@ -3,6 +3,7 @@ import { ConfigError, type KnobTable, nearest, type Policy, type Proposal } from
 import { banditEngineer } from "./bandit-engineer.js";
 import { fixedEngineer, hardestEngineer, randomEngineer, replayEngineer } from "./baseline-engineers.js";
 import type { Engineer } from "./engineer.js";
+import { gradedEngineer } from "./graded-engineer.js";
 import { type HumanDesk, humanEngineer } from "./human-engineer.js";
 import { learnabilityEngineer } from "./learnability-engineer.js";
 import { type ModelEngineerOptions, modelEngineer } from "./model-engineer.js";
@@ -27,6 +28,7 @@ const MODELS = ["self", "base", "llm"] as const;
 
 const COMPUTING: Record<string, (parts: EngineerParts) => Engineer> = {
   rule: () => ruleEngineer(),
+  graded: () => gradedEngineer(),
   learnability: () => learnabilityEngineer(),
   bandit: () => banditEngineer(),
   sliding: () => slidingEngineer(),

@@ -17,7 +17,7 @@ import { computingEngineer, type Engineer } from "./engineer.js";
 
 const LEAST_TARGET = 2;
 const GREATEST_TARGET = 8;
-const STEP_UP = 3;
+export const STEP_UP = 3;
 const STEP_DOWN = 1;
 const LEAST_SHARE = 1;
 /** p(1 − p) at a half, in hundredths: the share level 10. */

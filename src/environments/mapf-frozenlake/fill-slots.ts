@@ -4,15 +4,16 @@
  * eight give the same set. A class that cannot be found and a space that is exhausted end in an error or in the slot's fallback. Without a
  * fallback the first slot that finds nothing ends it, and a small class that turns out to have too few boards does before its rounds are up.
  *
- * A round goes through its slots in blocks, and what is kept is packed, so that memory is about 30 bytes a slot, 45 a hash, and a block.
+ * A round goes through its slots in blocks, and what is kept is packed, so that memory is about 50 bytes a slot, and a block.
  */
-import { type InfeasibleError, InterruptedError, type Seed, TextIndex } from "../../core/index.js";
+import { type InfeasibleError, InterruptedError, type Seed } from "../../core/index.js";
 import { type ClassSize, classSize, effortOf } from "./class-size.js";
 import { openPool } from "./fill-pool.js";
 import { count, MAX_DRAWS, type Tally } from "./fill-slot.js";
 import { FilledSlots } from "./filled-slots.js";
 import { hashCells } from "./hash.js";
 import type { Slot, SlotPlan } from "./quota.js";
+import { TakenBoards } from "./taken-boards.js";
 
 /** Rounds before a space counts as exhausted: what is left then is about a hundredth of the class or less. */
 export const MAX_ROUNDS = 200;
@@ -55,7 +56,7 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
   let mostAgents = 1;
   for (let i = 0; i < slots.length; i++) mostAgents = Math.max(mostAgents, slots.at(i)!.agents);
   const filled = new FilledSlots(slots.length, mostAgents);
-  const taken = new TextIndex();
+  const taken = new TakenBoards(filled);
   const tally: Tally = {};
   const cells = new Map<string, CellCount>();
   /** Fillings of each slot that were put back; at most MAX_ROUNDS. */
@@ -108,9 +109,9 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
           if (again) count(tally, "repeated");
           const known = again ? undefined : options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
           if (known === undefined) {
-            taken.add(hash);
             cell.accepted++;
             filled.set(slot, round, filling);
+            taken.add(hash, slot.index);
             done++;
             return;
           }
