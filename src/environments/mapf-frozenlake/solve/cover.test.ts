@@ -1,6 +1,6 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Seed } from "../../../core/index.js";
-import { coverFits, PACKED_LIMIT, packedCover, smallestCover } from "./cover.js";
+import { coverFits, smallestCover } from "./cover.js";
 
 function delta(pairs: [number, number, number][]): Int32Array {
   const table = new Int32Array(64);
@@ -21,42 +21,59 @@ it("disjoint pairs add up", () => {
   expect(smallestCover(delta([[0, 3, 2], [1, 2, 5]]), 4)).toBe(7); // biome-ignore format: one cover a line
 });
 
-it("equals trying every value on random weights of three to five agents", () => {
-  const seed = Seed.root("cover");
-  for (let i = 0; i < 60; i++) {
-    const random = seed.at(i);
-    const agents = random.between(3, 5);
-    const pairs: [number, number, number][] = [];
-    for (let a = 0; a < agents; a++) for (let b = a + 1; b < agents; b++) pairs.push([a, b, random.below(5)]);
-    const values = Array.from({ length: 5 ** agents }, (_, code) =>
-      Array.from({ length: agents }, (_, a) => Math.floor(code / 5 ** a) % 5),
-    );
-    const covers = values.filter((x) => pairs.every(([a, b, d]) => x[a]! + x[b]! >= d));
-    const least = Math.min(...covers.map((x) => x.reduce((sum, value) => sum + value, 0)));
-    expect(smallestCover(delta(pairs), agents)).toBe(least);
-    expect(coverFits(delta(pairs), 0, agents, least)).toBe(true);
-    expect(coverFits(delta(pairs), 0, agents, least - 1)).toBe(false);
+/** The least sum, by giving the agents every value in turn. */
+function byTrying(table: Int32Array, agents: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  const x: number[] = [];
+  const give = (a: number, sum: number): void => {
+    if (a === agents) least = Math.min(least, sum);
+    if (a === agents) return;
+    const owed = Math.max(0, ...x.map((value, i) => table[i * 8 + a]! - value));
+    for (let value = owed; value <= 31 && sum + value < least; value++) {
+      x[a] = value;
+      give(a + 1, sum + value);
+    }
+    x.length = a;
+  };
+  give(0, 0);
+  return least;
+}
+
+const agents = fc.integer({ min: 2, max: 6 });
+/** Small weights bring out roundings, large ones the rest; many pairs do not interfere. */
+const weighted = (count: number) =>
+  fc.integer({ min: 1, max: count > 5 ? 4 : 12 }).chain((most) => {
+    const pairs = Array.from({ length: count }, (_, a) => a).flatMap((b) => Array.from({ length: b }, (_, a) => [a, b] as const));
+    const weight = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: most }));
+    return fc.tuple(...pairs.map(() => weight)).map((weights) => delta(pairs.map(([a, b], i) => [a, b, weights[i]!])));
+  });
+
+it("equals trying every value on random weights of two to six agents", () => {
+  const cases = agents.chain((count) => weighted(count).map((table) => [count, table] as const));
+  fc.assert(
+    fc.property(cases, ([count, table]) => {
+      const least = byTrying(table, count);
+      expect(smallestCover(table, count)).toBe(least);
+      expect(coverFits(table, 0, count, least)).toBe(true);
+      expect(coverFits(table, 0, count, least - 1)).toBe(false);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it("equals trying every value on all weights of four agents up to two", () => {
+  for (let code = 0; code < 3 ** 6; code++) {
+    const d = (place: number) => Math.floor(code / 3 ** place) % 3;
+    const table = delta([[0, 1, d(0)], [0, 2, d(1)], [1, 2, d(2)], [0, 3, d(3)], [1, 3, d(4)], [2, 3, d(5)]]); // biome-ignore format: one cover a line
+    expect(smallestCover(table, 4)).toBe(byTrying(table, 4));
   }
 });
 
-it("a remembered cover is the smallest one, the first time and afterwards", () => {
-  const seed = Seed.root("packed-cover");
-  for (let i = 0; i < 3_000; i++) {
-    const random = seed.at(i);
-    const agents = random.between(4, 5);
-    const most = random.between(1, PACKED_LIMIT - 1);
+it("equals trying every value on all weights of five agents up to one", () => {
+  for (let code = 0; code < 2 ** 10; code++) {
+    let place = 0;
     const pairs: [number, number, number][] = [];
-    const packed = [0, 0];
-    for (let b = 1; b < agents; b++) {
-      for (let a = 0; a < b; a++) {
-        const word = pairs.length < 6 ? 0 : 1;
-        const d = random.below(most + 1);
-        packed[word]! |= d << (5 * (pairs.length - 6 * word));
-        pairs.push([a, b, d]);
-      }
-    }
-    const least = smallestCover(delta(pairs), agents);
-    expect(packedCover(packed[0]!, packed[1]!, agents)).toBe(least);
-    expect(packedCover(packed[0]!, packed[1]!, agents)).toBe(least);
+    for (let b = 1; b < 5; b++) for (let a = 0; a < b; a++) pairs.push([a, b, (code >> place++) & 1]);
+    expect(smallestCover(delta(pairs), 5)).toBe(byTrying(delta(pairs), 5));
   }
 });

@@ -2,19 +2,21 @@
  * The smallest integer cover: the least Σ xᵢ with xᵢ + xⱼ ≥ δᵢⱼ for every pair. When each pair of agents alone costs δᵢⱼ extra, all of them
  * together cost at least that: a lower bound. (Weighted vertex cover; compare Li et al., "Improved heuristics for MAPF with CBS", IJCAI 2019.)
  *
- * Three agents have a closed form: the largest weight or half the sum of the three, rounded up. With more, one agent after another is given
- * each sensible value, which leaves a smaller cover of what its value does not pay for.
+ * Up to five agents have a closed form, the largest of bounds that every cover keeps to (pairs that share nobody add up; a sum in which
+ * everybody counts k times is divided by k and rounded up). That the largest is reached is not proven here but tested against trying every
+ * value; were it not, it would still be a lower bound. With more agents, one after another is given each sensible value, which leaves a
+ * smaller cover of what its value does not pay for.
  */
-
-import { hashPosition } from "./packed-position.js";
 
 const MAX = 8;
 const LEVEL = MAX * MAX;
 /** The weights that are left at each level, by level·64 + i·8 + j for i < j. */
 const weights = new Int32Array(LEVEL * MAX);
+const CLOSED = 5;
 
 /** @param delta delta[i·8 + j] for i < j < agents; 0 for a pair that does not interfere */
-export function smallestCover(delta: ArrayLike<number>, agents: number): number {
+export function smallestCover(delta: Int32Array, agents: number): number {
+  if (agents <= CLOSED) return closedCover(delta, 0, agents);
   let least = 0;
   for (let i = 0; i < agents; i++) {
     for (let j = i + 1; j < agents; j++) {
@@ -29,7 +31,9 @@ export function smallestCover(delta: ArrayLike<number>, agents: number): number 
 }
 
 /** Whether the smallest cover of the weights that begin at delta[at] is at most `limit`. */
-export function coverFits(delta: ArrayLike<number>, at: number, agents: number, limit: number): boolean {
+export function coverFits(delta: Int32Array, at: number, agents: number, limit: number): boolean {
+  if (agents === 4) return fourFit(delta, at, limit);
+  if (agents <= CLOSED) return closedCover(delta, at, agents) <= limit;
   for (let i = 0; i < agents; i++) {
     for (let j = i + 1; j < agents; j++) {
       const d = delta[at + i * MAX + j]!;
@@ -40,49 +44,95 @@ export function coverFits(delta: ArrayLike<number>, at: number, agents: number, 
   return isWithin(0, 0, agents, limit);
 }
 
-/** Weights below this fit into five bits. */
-export const PACKED_LIMIT = 32;
-/** Covers that are remembered: a table by hash, in which the last one stays. */
-const REMEMBERED = 1 << 16;
-const lowOf = new Int32Array(REMEMBERED).fill(-1);
-const highOf = new Int32Array(REMEMBERED);
-const coverOf = new Uint8Array(REMEMBERED);
+/** As `closedCover(delta, at, 4) <= limit`, without the bounds that are not needed. */
+function fourFit(delta: Int32Array, at: number, limit: number): boolean {
+  const ab = delta[at + 1]!;
+  const cd = delta[at + 2 * MAX + 3]!;
+  if (ab + cd > limit) return false;
+  const ac = delta[at + 2]!;
+  const bd = delta[at + MAX + 3]!;
+  if (ac + bd > limit) return false;
+  const ad = delta[at + 3]!;
+  const bc = delta[at + MAX + 2]!;
+  if (ad + bc > limit) return false;
+  const abc = ab + ac + bc;
+  const abd = ab + ad + bd;
+  const acd = ac + ad + cd;
+  const bcd = bc + bd + cd;
+  const twice = 2 * limit;
+  if (abc > twice || abd > twice || acd > twice || bcd > twice) return false;
+  return ofThree(ab, ac, bc) + ofThree(ab, ad, bd) + ofThree(ac, ad, cd) + ofThree(bc, bd, cd) <= 3 * limit;
+}
 
-/**
- * The smallest cover of four or five agents, remembered: the same few weights are asked for again and again.
- * @param low the weights of the pairs (0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3), five bits each from the lowest
- * @param high in the same way those of the fifth agent with the others; 0 for four agents
- */
-export function packedCover(low: number, high: number, agents: number): number {
-  const slot = hashPosition(low, high) & (REMEMBERED - 1);
-  if (lowOf[slot] === low && highOf[slot] === high) return coverOf[slot]!;
-  let least = 0;
-  for (let j = 1, pair = 0; j < agents; j++) {
-    for (let i = 0; i < j; i++, pair++) {
-      const d = (pair < 6 ? low >> (5 * pair) : high >> (5 * (pair - 6))) & (PACKED_LIMIT - 1);
-      weights[i * MAX + j] = d;
-      if (d > least) least = d;
-    }
-  }
-  while (!isWithin(0, 0, agents, least)) least++;
-  lowOf[slot] = low;
-  highOf[slot] = high;
-  coverOf[slot] = least;
-  return least;
+/** The smallest cover of at most five agents, whose weights begin at delta[at]. */
+function closedCover(delta: Int32Array, at: number, agents: number): number {
+  if (agents < 2) return 0;
+  const ab = delta[at + 1]!;
+  if (agents === 2) return ab;
+  const ac = delta[at + 2]!;
+  const bc = delta[at + MAX + 2]!;
+  const abc = ofThree(ab, ac, bc);
+  if (agents === 3) return abc;
+  const ad = delta[at + 3]!;
+  const bd = delta[at + MAX + 3]!;
+  const cd = delta[at + 2 * MAX + 3]!;
+  const abd = ofThree(ab, ad, bd);
+  const acd = ofThree(ac, ad, cd);
+  const bcd = ofThree(bc, bd, cd);
+  const ab_cd = ab + cd;
+  const ac_bd = ac + bd;
+  const ad_bc = ad + bc;
+  const abcd = ofFour(abc, abd, acd, bcd, ab_cd, ac_bd, ad_bc);
+  if (agents === 4) return abcd;
+  const ae = delta[at + 4]!;
+  const be = delta[at + MAX + 4]!;
+  const ce = delta[at + 2 * MAX + 4]!;
+  const de = delta[at + 3 * MAX + 4]!;
+  const abe = ofThree(ab, ae, be);
+  const ace = ofThree(ac, ae, ce);
+  const ade = ofThree(ad, ae, de);
+  const bce = ofThree(bc, be, ce);
+  const bde = ofThree(bd, be, de);
+  const cde = ofThree(cd, ce, de);
+  const abce = ofFour(abc, abe, ace, bce, ab + ce, ac + be, ae + bc);
+  const abde = ofFour(abd, abe, ade, bde, ab + de, ad + be, ae + bd);
+  const acde = ofFour(acd, ace, ade, cde, ac + de, ad + ce, ae + cd);
+  const bcde = ofFour(bcd, bce, bde, cde, bc + de, bd + ce, be + cd);
+  let most = larger(larger(larger(abcd, abce), larger(abde, acde)), bcde);
+  most = larger(most, (abcd + abce + abde + acde + bcde + 3) >> 2);
+  most = larger(most, larger(larger(ab + cde, ac + bde), larger(ad + bce, ae + bcd)));
+  most = larger(most, larger(larger(bc + ade, bd + ace), larger(be + acd, cd + abe)));
+  most = larger(most, larger(ce + abd, de + abc));
+  // Rings of five: the fifth agent between two of the others, and the better way through the remaining two.
+  const notAb = larger(ac_bd, ad_bc);
+  const notAc = larger(ab_cd, ad_bc);
+  const notAd = larger(ab_cd, ac_bd);
+  let ring = larger(cd + notAb + ae + be, ab + notAb + ce + de);
+  ring = larger(ring, larger(bd + notAc + ae + ce, ac + notAc + be + de));
+  ring = larger(ring, larger(bc + notAd + ae + de, ad + notAd + be + ce));
+  return larger(most, (ring + 1) >> 1);
+}
+
+function larger(a: number, b: number): number {
+  return a > b ? a : b;
+}
+
+/** Of three agents: one pair, or half of all three. */
+function ofThree(ab: number, ac: number, bc: number): number {
+  return larger(larger(ab, ac), larger(bc, (ab + ac + bc + 1) >> 1));
+}
+
+/** Of four agents: three of them, two pairs, or a third of all threes. */
+function ofFour(abc: number, abd: number, acd: number, bcd: number, ab_cd: number, ac_bd: number, ad_bc: number): number {
+  // ⌈x / 3⌉ for x < 2¹⁶.
+  const third = ((abc + abd + acd + bcd + 2) * 43_691) >>> 17;
+  return larger(larger(larger(abc, abd), larger(acd, bcd)), larger(larger(ab_cd, ac_bd), larger(ad_bc, third)));
 }
 
 /** Whether the agents from `first` on have a cover of at most `limit` of the weights at `level`. */
 function isWithin(level: number, first: number, agents: number, limit: number): boolean {
   const row = level + first * MAX;
-  const left = agents - first;
-  if (left <= 3) {
-    if (left < 2) return limit >= 0;
-    const a = weights[row + first + 1]!;
-    if (left === 2) return a <= limit;
-    const b = weights[row + first + 2]!;
-    const c = weights[row + MAX + first + 2]!;
-    return a <= limit && b <= limit && c <= limit && a + b + c <= 2 * limit;
-  }
+  if (agents - first <= CLOSED) return closedCover(weights, row + first, agents - first) <= limit;
   let most = 0;
   for (let j = first + 1; j < agents; j++) if (weights[row + j]! > most) most = weights[row + j]!;
   const below = level + LEVEL;

@@ -12,7 +12,7 @@
  * a bound or about boards known to be solvable.
  */
 import { MAX_AGENTS } from "../instance.js";
-import { coverFits, PACKED_LIMIT, packedCover } from "./cover.js";
+import { coverFits } from "./cover.js";
 import { DONE, type Grid, STRIDE } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
 import type { PairIncreases } from "./pair-increases.js";
@@ -35,10 +35,7 @@ const AT_CHOSEN = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
 const AT_CODES = AT_CHOSEN + MAX_AGENTS;
 /** Increases of the chosen pairs, a·8 + b. */
 const AT_DELTA = AT_CODES + MAX_AGENTS;
-/** Their sum, and the first six of them packed, up to each agent. */
-const AT_SUM = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
-const AT_PACKED = AT_SUM + MAX_AGENTS;
-const FRAME = AT_PACKED + MAX_AGENTS;
+const FRAME = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
 /** Deeper than any plan within a sensible bound; nested searches share it. */
 const FRAMES_AT_FIRST = 64;
 
@@ -145,8 +142,8 @@ export class TupleIncreases {
     const { memory } = this;
     const entry = memory.find(low, high);
     if (entry >= 0) {
-      if (slack < memory.least[entry]!) return false;
-      if (slack >= memory.most[entry]! && size !== this.recordedSize) return true;
+      if (slack < memory.least(entry)) return false;
+      if (slack >= memory.most(entry) && size !== this.recordedSize) return true;
     }
     if (delta >= 0 && !this.allPartsFit(agents, codes, at, delta, slack)) {
       memory.setLeast(low, high, slack + 1);
@@ -156,7 +153,7 @@ export class TupleIncreases {
     this.budget.spend(1);
     const frame = this.depth++ * FRAME;
     if (frame + FRAME > this.frames.length) this.grow();
-    const found = this.fillFrame(agents, codes, at, frame, slack) && this.extend(agents, frame, 0, slack);
+    const found = this.fillFrame(agents, codes, at, frame, slack) && this.extend(agents, frame, 0, slack, set << 28, (set >> 4) << 28);
     this.depth--;
     if (found) {
       this.record(codes, at, size);
@@ -236,18 +233,25 @@ export class TupleIncreases {
     return true;
   }
 
-  /** Chooses an option for agent a and those after it; `slack` is what those before have left. */
-  private extend(agents: readonly number[], frame: number, a: number, slack: number): boolean {
+  /** Chooses an option for agent a and those after it; `slack` is what those before have left, `low` and `high` the position they make. */
+  private extend(agents: readonly number[], frame: number, a: number, slack: number, low: number, high: number): boolean {
     const size = agents.length;
-    if (a === size) return this.enter(agents, frame, slack);
+    if (a === size - 1) return this.finish(agents, frame, slack, low, high);
     const masks = frame + AT_MASKS + a * MAX_AGENTS;
+    const shift = 7 * (a & 3);
     for (let mask = this.frames[masks + a]!; mask !== 0; mask &= mask - 1) {
       const frames = this.frames;
       const u = 31 - Math.clz32(mask & -mask);
-      const left = slack - (frames[frame + a * OPTIONS + u]! & 3);
+      const move = frames[frame + a * OPTIONS + u]!;
+      const left = slack - (move & 3);
       if (left < 0) return false; // options come by what they add
       frames[frame + AT_CHOSEN + a] = u;
-      if (!this.coverIsPossible(frame, a, u, left)) continue;
+      if (!this.takeIncreases(frame, a, u, left)) continue;
+      if (a === 2) {
+        // Each is at most what is left.
+        const delta = frame + AT_DELTA;
+        if (frames[delta + 1]! + frames[delta + 2]! + frames[delta + MAX_AGENTS + 2]! > 2 * left) continue;
+      } else if (a > 2 && !coverFits(frames, frame + AT_DELTA, a + 1, left)) continue;
       let isPossible = true;
       for (let b = a + 1; b < size; b++) {
         const allowed = frames[masks + b]! & frames[frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR + u]!;
@@ -258,37 +262,47 @@ export class TupleIncreases {
         frames[masks + MAX_AGENTS + b] = allowed;
       }
       if (!isPossible) continue;
-      if (this.extend(agents, frame, a + 1, left)) return true;
+      const code = (move >> 9) << shift;
+      if (this.extend(agents, frame, a + 1, left, a < 4 ? low | code : low, a < 4 ? high : high | code)) return true;
     }
     return false;
   }
 
-  /** Whether the agents up to a, of which a takes option u, are within what is left by the smallest cover of their pairs. */
-  private coverIsPossible(frame: number, a: number, u: number, left: number): boolean {
-    if (a === 0) return true;
+  /** Chooses an option for the last agent. Most positions are known not to fit, so the memory is asked before the cover. */
+  private finish(agents: readonly number[], frame: number, slack: number, low: number, high: number): boolean {
+    const { memory } = this;
+    const a = agents.length - 1;
+    const shift = 7 * (a & 3);
+    for (let mask = this.frames[frame + AT_MASKS + a * MAX_AGENTS + a]!; mask !== 0; mask &= mask - 1) {
+      const u = 31 - Math.clz32(mask & -mask);
+      const move = this.frames[frame + a * OPTIONS + u]!;
+      const left = slack - (move & 3);
+      if (left < 0) return false;
+      const code = (move >> 9) << shift;
+      const ownLow = a < 4 ? low | code : low;
+      const ownHigh = a < 4 ? high : high | code;
+      const entry = memory.find(ownLow, ownHigh);
+      if (entry >= 0 && left < memory.least(entry)) continue;
+      this.frames[frame + AT_CHOSEN + a] = u;
+      if (!this.takeIncreases(frame, a, u, left) || !coverFits(this.frames, frame + AT_DELTA, a + 1, left)) {
+        memory.setLeast(ownLow, ownHigh, left + 1);
+        continue;
+      }
+      if (this.enter(agents, frame, left)) return true;
+    }
+    return false;
+  }
+
+  /** Puts the increases of agent a with those before it into the frame when a takes option u; false when one alone exceeds what is left. */
+  private takeIncreases(frame: number, a: number, u: number, left: number): boolean {
     const { frames } = this;
     const options = frame + AT_PAIRS + ((a * (a - 1)) / 2) * PAIR + OPTIONS + u;
-    let added = 0;
-    let packed = 0;
     for (let b = 0; b < a; b++) {
       const d = frames[options + b * PAIR + frames[frame + AT_CHOSEN + b]! * OPTIONS]!;
       if (d > left) return false;
       frames[frame + AT_DELTA + b * MAX_AGENTS + a] = d;
-      packed |= d << (5 * b);
-      added += d;
     }
-    // The entries of the first agent stay 0.
-    const sum = frames[frame + AT_SUM + a - 1]! + added;
-    frames[frame + AT_SUM + a] = sum;
-    if (a < 4) {
-      packed = frames[frame + AT_PACKED + a - 1]! | (packed << ((5 * a * (a - 1)) / 2));
-      frames[frame + AT_PACKED + a] = packed;
-    }
-    if (sum <= left || a === 1) return true; // one of every two pays
-    if (a === 2) return sum <= 2 * left && frames[frame + AT_PACKED + 1]! <= left;
-    if (a > 4 || left >= PACKED_LIMIT) return coverFits(frames, frame + AT_DELTA, a + 1, left);
-    // An increase that was too large for its bits came from a larger slack: it exceeds what is left, and so may the cover.
-    return packedCover(frames[frame + AT_PACKED + 3]!, a === 4 ? packed : 0, a + 1) <= left;
+    return true;
   }
 
   /** Whether the agents finish after the joint move chosen in the frame. */
@@ -325,8 +339,8 @@ export class TupleIncreases {
         set |= 1 << agent;
       }
       const entry = memory.find(low | (set << 28), (set >> 4) << 28);
-      let isPossible = left >= (entry < 0 ? 0 : memory.least[entry]!);
-      if (isPossible && (entry < 0 || left < memory.most[entry]!)) isPossible = this.fits(part.agents, part.codes, 0, left, -1);
+      let isPossible = left >= (entry < 0 ? 0 : memory.least(entry));
+      if (isPossible && (entry < 0 || left < memory.most(entry))) isPossible = this.fits(part.agents, part.codes, 0, left, -1);
       if (!isPossible) {
         part.first[agents.length] = p;
         return false;

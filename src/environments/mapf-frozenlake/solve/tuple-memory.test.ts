@@ -14,7 +14,7 @@ it("what was entered last is found, while the memory grows and after it was rese
       const high = random.below(2);
       const key = `${low},${high}`;
       const entry = memory.find(low, high);
-      const found = entry < 0 ? undefined : { least: memory.least[entry], most: memory.most[entry] };
+      const found = entry < 0 ? undefined : { least: memory.least(entry), most: memory.most(entry) };
       if (JSON.stringify(found) !== JSON.stringify(entered.get(key))) expect(found).toEqual(entered.get(key));
       const known = entered.get(key) ?? { least: 0, most: 255 };
       const value = random.below(200);

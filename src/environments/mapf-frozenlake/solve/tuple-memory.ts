@@ -1,83 +1,99 @@
 /**
  * What is proven about the increases of sets of agents at joint positions: a hash table from the packed position, set included, to the
- * proven least and greatest increase. Stamps instead of clearing; memory only grows.
+ * proven least and greatest increase. An entry is four words side by side, so that a look-up touches one line of the processor's cache.
+ * Stamps instead of clearing; memory only grows.
  */
-import { grown, hashPosition } from "./packed-position.js";
+import { hashPosition } from "./packed-position.js";
+
+const WORDS = 4;
+/** Of an entry: the position's two words come first. */
+const STAMP = 2;
+const PROVEN = 3;
+/** The bits of a word that hold codes, seven an agent; the others tell the set. */
+const POSITIONS = (1 << 28) - 1;
+/** Nothing proven: least 0, greatest 255. */
+const NOTHING = 255 << 8;
 
 export class TupleMemory {
-  /** Proven least increase, by entry. */
-  least = new Uint8Array(1024);
-  /** Proven greatest increase, by entry; 255: nothing proven. */
-  most = new Uint8Array(1024);
-  private low = new Int32Array(1024);
-  private high = new Int32Array(1024);
+  // Open addressing, at most half full; an entry with another stamp is free.
+  private table = new Int32Array(WORDS * 2048);
   private count = 0;
-  // Open addressing: entries hold base + entry; what is below base belongs to an earlier board.
-  private table = new Int32Array(4096);
-  private base = 1;
+  private stamp = 1;
 
   reset(): void {
-    this.base += this.count;
-    if (this.base > 1_000_000_000) {
-      this.table.fill(0);
-      this.base = 1;
-    }
     this.count = 0;
+    if (++this.stamp === 2 ** 31 - 1) {
+      this.table.fill(0);
+      this.stamp = 1;
+    }
   }
 
-  /** −1: nothing is known. */
+  /** The entry of a position, for `least` and `most` until the next change; −1: nothing is known. */
   find(low: number, high: number): number {
-    const { table, base } = this;
+    const { table, stamp } = this;
     const mask = table.length - 1;
-    for (let slot = hashPosition(low, high) & mask; ; slot = (slot + 1) & mask) {
-      const entry = table[slot]! - base;
-      if (entry < 0) return -1;
-      if (this.low[entry] === low && this.high[entry] === high) return entry;
+    for (let at = (home(low, high) * WORDS) & mask; table[at + STAMP] === stamp; at = (at + WORDS) & mask) {
+      if (table[at] === low && table[at + 1] === high) return at;
     }
+    return -1;
+  }
+
+  /** Proven least increase of an entry. */
+  least(entry: number): number {
+    return this.table[entry + PROVEN]! & 255;
+  }
+
+  /** Proven greatest increase of an entry; 255: nothing proven. */
+  most(entry: number): number {
+    return this.table[entry + PROVEN]! >> 8;
   }
 
   setLeast(low: number, high: number, least: number): void {
-    const entry = this.enter(low, high); // may replace the arrays
-    this.least[entry] = least;
+    const at = this.enter(low, high) + PROVEN;
+    this.table[at] = (this.table[at]! & ~255) | least;
   }
 
   setMost(low: number, high: number, most: number): void {
-    const entry = this.enter(low, high);
-    this.most[entry] = most;
+    const at = this.enter(low, high) + PROVEN;
+    this.table[at] = (this.table[at]! & 255) | (most << 8);
   }
 
   private enter(low: number, high: number): number {
     const known = this.find(low, high);
     if (known >= 0) return known;
-    const entry = this.count++;
-    if (entry === this.low.length) this.grow();
-    this.low[entry] = low;
-    this.high[entry] = high;
-    this.least[entry] = 0;
-    this.most[entry] = 255;
-    this.link(entry);
-    return entry;
+    if (++this.count * 2 * WORDS > this.table.length) this.grow();
+    return this.place(low, high, NOTHING);
   }
 
-  private link(entry: number): void {
-    const { table, base } = this;
+  /** Takes the first free entry for a position that has none. */
+  private place(low: number, high: number, proven: number): number {
+    const { table, stamp } = this;
     const mask = table.length - 1;
-    let slot = hashPosition(this.low[entry]!, this.high[entry]!) & mask;
-    while (table[slot]! >= base) slot = (slot + 1) & mask;
-    table[slot] = base + entry;
+    let at = (home(low, high) * WORDS) & mask;
+    while (table[at + STAMP] === stamp) at = (at + WORDS) & mask;
+    table[at] = low;
+    table[at + 1] = high;
+    table[at + STAMP] = stamp;
+    table[at + PROVEN] = proven;
+    return at;
   }
 
   private grow(): void {
-    const filled = this.low.length;
-    this.low = grown(this.low);
-    this.high = grown(this.high);
-    const least = new Uint8Array(filled * 2);
-    least.set(this.least);
-    this.least = least;
-    const most = new Uint8Array(filled * 2);
-    most.set(this.most);
-    this.most = most;
-    this.table = new Int32Array(this.table.length * 2);
-    for (let entry = 0; entry < filled; entry++) this.link(entry);
+    const before = this.table;
+    this.table = new Int32Array(before.length * 2);
+    for (let at = 0; at < before.length; at += WORDS)
+      if (before[at + STAMP] === this.stamp) this.place(before[at]!, before[at + 1]!, before[at + PROVEN]!);
   }
+}
+
+/** Where a position is looked for first. Positions that differ in the last agent's code alone lie together: they are asked for in turn. */
+function home(low: number, high: number): number {
+  const upper = high & POSITIONS;
+  if (upper !== 0) {
+    const shift = upper < 1 << 7 ? 0 : upper < 1 << 14 ? 7 : upper < 1 << 21 ? 14 : 21;
+    return hashPosition(low, high & ~(127 << shift)) + (upper >> shift);
+  }
+  const lower = low & POSITIONS;
+  const shift = lower < 1 << 21 ? 14 : 21;
+  return hashPosition(low & ~(127 << shift), high) + (lower >> shift);
 }
