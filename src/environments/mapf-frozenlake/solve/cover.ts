@@ -98,35 +98,33 @@ function closedCover(delta: Int32Array, at: number, agents: number): number {
   const abde = ofFour(abd, abe, ade, bde, ab + de, ad + be, ae + bd);
   const acde = ofFour(acd, ace, ade, cde, ac + de, ad + ce, ae + cd);
   const bcde = ofFour(bcd, bce, bde, cde, bc + de, bd + ce, be + cd);
-  let most = larger(larger(larger(abcd, abce), larger(abde, acde)), bcde);
-  most = larger(most, (abcd + abce + abde + acde + bcde + 3) >> 2);
-  most = larger(most, larger(larger(ab + cde, ac + bde), larger(ad + bce, ae + bcd)));
-  most = larger(most, larger(larger(bc + ade, bd + ace), larger(be + acd, cd + abe)));
-  most = larger(most, larger(ce + abd, de + abc));
+  const fours = Math.max(abcd, abce, abde, acde, bcde, (abcd + abce + abde + acde + bcde + 3) >> 2);
+  const apart = Math.max(ab + cde, ac + bde, ad + bce, ae + bcd, bc + ade, bd + ace, be + acd, cd + abe, ce + abd, de + abc);
   // Rings of five: the fifth agent between two of the others, and the better way through the remaining two.
-  const notAb = larger(ac_bd, ad_bc);
-  const notAc = larger(ab_cd, ad_bc);
-  const notAd = larger(ab_cd, ac_bd);
-  let ring = larger(cd + notAb + ae + be, ab + notAb + ce + de);
-  ring = larger(ring, larger(bd + notAc + ae + ce, ac + notAc + be + de));
-  ring = larger(ring, larger(bc + notAd + ae + de, ad + notAd + be + ce));
-  return larger(most, (ring + 1) >> 1);
-}
-
-function larger(a: number, b: number): number {
-  return a > b ? a : b;
+  const notAb = Math.max(ac_bd, ad_bc);
+  const notAc = Math.max(ab_cd, ad_bc);
+  const notAd = Math.max(ab_cd, ac_bd);
+  const ring = Math.max(
+    cd + notAb + ae + be,
+    ab + notAb + ce + de,
+    bd + notAc + ae + ce,
+    ac + notAc + be + de,
+    bc + notAd + ae + de,
+    ad + notAd + be + ce,
+  );
+  return Math.max(fours, apart, (ring + 1) >> 1);
 }
 
 /** Of three agents: one pair, or half of all three. */
 function ofThree(ab: number, ac: number, bc: number): number {
-  return larger(larger(ab, ac), larger(bc, (ab + ac + bc + 1) >> 1));
+  return Math.max(ab, ac, bc, (ab + ac + bc + 1) >> 1);
 }
 
 /** Of four agents: three of them, two pairs, or a third of all threes. */
 function ofFour(abc: number, abd: number, acd: number, bcd: number, ab_cd: number, ac_bd: number, ad_bc: number): number {
   // ⌈x / 3⌉ for x < 2¹⁶.
   const third = ((abc + abd + acd + bcd + 2) * 43_691) >>> 17;
-  return larger(larger(larger(abc, abd), larger(acd, bcd)), larger(larger(ab_cd, ac_bd), larger(ad_bc, third)));
+  return Math.max(abc, abd, acd, bcd, ab_cd, ac_bd, ad_bc, third);
 }
 
 /** Whether the agents from `first` on have a cover of at most `limit` of the weights at `level`. */
