@@ -47,6 +47,13 @@ describe("a matrix of runs", () => {
     expect(cells(matrix)[0]!.overrides).toEqual({ workers: 1, "engineer.name": "fixed" });
   });
 
+  it("takes a list as `--set` does, and reads its own record again", () => {
+    const given = { name: "m", recipe: "tiny", seeds: [1], reference: "a", set: { "config.agents": [2, 3, 4] }, arms: { a: {}, b: { "trainer.launch": ["a", "b c"] } } }; // biome-ignore format: one matrix
+    const parsed = parseMatrix(given, "test");
+    expect(cells(parsed)[1]!.overrides).toEqual({ "config.agents": "[2,3,4]", "trainer.launch": '["a","b c"]' });
+    expect(parseMatrix(JSON.parse(JSON.stringify(parsed)), "test")).toEqual(parsed);
+  });
+
   it("refuses a reference that is no arm", () => {
     expect(() => parseMatrix({ name: "m", recipe: "tiny", seeds: [1], arms: { a: {} }, reference: "b" }, "test")).toThrow(ConfigError);
   });

@@ -10,7 +10,13 @@ import { ConfigError, nearest, parseWith } from "../core/index.js";
 const REPLAYED = "engineer.from";
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i);
-const valueSchema = z.union([z.string(), z.number(), z.boolean()]);
+/** A list is kept as the text that `--set` takes. */
+const valueSchema = z.union([
+  z.string(),
+  z.number(),
+  z.boolean(),
+  z.array(z.union([z.string(), z.number(), z.boolean()])).transform((list) => JSON.stringify(list)),
+]);
 /** The run of another cell; of the same seed unless one is given. */
 const cellReferenceSchema = z.strictObject({ arm: z.string(), seed: z.int().nonnegative().optional() });
 

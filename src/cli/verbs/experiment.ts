@@ -62,7 +62,9 @@ export default defineVerb({
     requireFolders("--reuse", values.reuse);
     await requireBases(matrix, recipe, out);
     await writeFileAtomic(join(out, "matrix.json"), `${canonicalJson(matrix, 2)}\n`);
-    const workers = Math.max(1, Math.floor(availableParallelism() / values.parallel));
+    const cores = availableParallelism();
+    const workers = Math.max(1, Math.floor(cores / values.parallel));
+    if (values.parallel > cores) note(`${values.parallel} runs at a time share ${cores} cores: no faster than --parallel ${cores}.`);
     // What is said of one cell alone names it; what is the same for all is said once.
     const said = new Set<string>();
     const noteOnce = (text: string) => {

@@ -16,10 +16,12 @@ const MEASURES = {
   against: "against the reference",
   conflictGain: "gain on conflict boards",
   atEqualTokens: "valid at equal tokens",
+  againstAtEqualTokens: "against the reference at equal tokens",
+  gainPerMillionTokens: "gain per million tokens",
   auc: "mean valid over stages",
 } as const;
 type Measure = keyof typeof MEASURES;
-const SIGNED: readonly Measure[] = ["gain", "against", "conflictGain"];
+const SIGNED: readonly Measure[] = ["gain", "against", "conflictGain", "againstAtEqualTokens", "gainPerMillionTokens"];
 
 export function ExperimentsView() {
   const { data, problem, reload } = useApi<ExperimentEntry[]>("experiments", 10_000);

@@ -15,7 +15,7 @@ export const MAX_INCREASE = 60;
 const TABLE = STRIDE * STRIDE;
 
 export class PairIncreases {
-  /** Per pair of agents, by code·STRIDE + code: 128·(proven least δ) + (128 − proven greatest δ, or 0 for none)… see `low` and `high`. */
+  /** Per pair of agents, by code·STRIDE + code: the proven least δ, and the proven greatest, 255 where nothing is proven. */
   private readonly low: (Uint8Array | undefined)[] = new Array(MAX_AGENTS * MAX_AGENTS);
   private readonly high: (Uint8Array | undefined)[] = new Array(MAX_AGENTS * MAX_AGENTS);
   private readonly isReady = new Uint8Array(MAX_AGENTS * MAX_AGENTS);
@@ -23,7 +23,7 @@ export class PairIncreases {
   // The pair at hand.
   private first = 0;
   private second = 0;
-  /** Of the selected pair, by code·STRIDE + code: the proven least δ, and the proven greatest, 255 where nothing is proven. */
+  /** Those of the selected pair. */
   lowOf: Uint8Array = new Uint8Array(0);
   highOf: Uint8Array = new Uint8Array(0);
 
