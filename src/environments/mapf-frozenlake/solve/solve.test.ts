@@ -163,3 +163,25 @@ describe("the certificate", () => {
     );
   });
 });
+
+describe("the solver on boards whose solvability it cannot decide beforehand", () => {
+  const onRows = (rows: string[], starts: number[], goals: number[]) => {
+    const holes = [...rows.join("")].map((letter) => (letter === "#" ? 1 : 0));
+    const solver = new Solver();
+    const certificate = solver.certifyPacked(rows.length, holes, starts, goals, starts.length, { needMakespan: false, needWait: false });
+    return { ...certificate, nodes: solver.nodes };
+  };
+
+  it("finds the plan first, where growing sets of agents took half a minute", () => {
+    const rows = ["#.#..#....", "..#....#.#", "..##.#.#..", "..#.#.#.#.", "..#.##..#.", ".....#....", "...#.....#", "..#...#.#.", ".##.....##", ".....#...#"]; // biome-ignore format: one board a line
+    const { status, optimum, nodes } = onRows(rows, [37, 94, 24, 15, 31], [3, 51, 29, 59, 18]);
+    expect([status, optimum.sum_of_costs, optimum.sum_of_shortest]).toEqual(["solved", 94, 60]);
+    expect(nodes).toBeLessThan(400_000);
+  });
+
+  it("still ends on one without a plan: agents in a winding corridor keep their order", () => {
+    const rows = ["..........", "#########.", "..........", ".#########", "..........", "#########.", "..........", ".#########", "..........", "#########."]; // biome-ignore format: one board a line
+    expect(onRows(rows, [0, 1, 2, 3, 4], [40, 41, 42, 43, 44]).status).toBe("solved");
+    expect(onRows(rows, [0, 1, 2, 3, 4], [41, 40, 42, 43, 44]).status).toBe("unsolvable");
+  });
+});

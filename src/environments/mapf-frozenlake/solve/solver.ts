@@ -25,6 +25,8 @@ const ORDERS_OF_REST = 4;
 /** More than any plan costs. */
 const UNBOUNDED = 1 << 20;
 const PAIR_CAP = 12;
+/** Nodes for a plan of a board that may have none: most that have one take fewer. */
+const UNDECIDED_NODES = 1_000_000;
 
 export type SolveStatus = "solved" | "unsolvable" | "budget-exhausted";
 
@@ -166,8 +168,10 @@ export class Solver {
     const fromPairs = this.boundFromPairs(upper);
     if (fromPairs > lower) lower = fromPairs;
     if (upper <= lower) return upper;
-    // Growing sets decide solvability as well, where that is still open; deepening would not end.
-    return this.growsSets || isSolvable === undefined ? this.growSet(lower, upper) : this.deepen(lower, upper);
+    if (this.growsSets) return this.growSet(lower, upper);
+    if (isSolvable) return this.deepen(lower, upper);
+    // Growing sets decide solvability as well; deepening would not end where there is no plan, and is far faster where there is one.
+    return this.budget.attempt(UNDECIDED_NODES, () => this.deepen(lower, upper)) ?? this.growSet(lower, upper);
   }
 
   /**
