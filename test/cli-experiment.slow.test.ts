@@ -83,6 +83,24 @@ test("an arm replays the curriculum of another cell under every seed, and is kep
   const changed = await runCli(["experiment", other, "--out", at("replay"), "--resume", "--json"]);
   expect(changed.code).toBe(1);
   expect(changed.stderr).toMatch(/replay-seed1 holds a run of another recipe/);
+  // What lies in its folder is not reported as its result.
+  expect(JSON.parse(changed.stdout).arms.map((a: { arm: string }) => a.arm)).toEqual(["random"]);
+});
+
+test("arms whose boards could not be compared are refused before any run; other knobs of the same boards are not", async () => {
+  const arms = { fixed: { "engineer.name": "fixed" }, three: { "config.agents": [3] } };
+  const line = (name: string, changed: Record<string, unknown>) =>
+    ["experiment", writeMatrix(name, { set: { stages: 1 }, seeds: [1], arms: { ...arms, ...changed }, reference: "fixed" }), "--out", at("boards")]; // biome-ignore format: one call
+  const refused = await callCli(line("boards.json", {}));
+  expect([refused.code, existsSync(at("boards"))]).toEqual([2, false]);
+  expect(refused.stderr).toMatch(/arms\.three: its config makes other evaluation sets than those of fixed/);
+  expect((await callCli(line("counts.json", { three: { "validation.count": 5, "held_out.count": 7 } }))).stderr).toMatch(
+    /its validation and held_out make other/,
+  );
+  const { sizes } = json("test.json").config;
+  const [size] = Object.keys(sizes);
+  const allowed = await runCli(line("knobs.json", { three: { initial: "given", [`config.sizes.${size}.wait_ratio`]: 0.5 } }));
+  expect(allowed.code, allowed.stderr).toBe(0);
 });
 
 test("a cell that fails loses no other, and is made up for on resume with those that waited for it", async () => {

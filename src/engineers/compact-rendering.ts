@@ -21,7 +21,7 @@ export function renderCompact(context: EngineerContext, variant: Variant, family
   return viewWords(compactView(context, variant, family, options), family).join("");
 }
 
-/** What the compact prompt of this context shows; the `rule` engineer reads nothing else. */
+/** What the compact prompt of this context shows; the engineers `rule` and `graded` read nothing else. */
 export function compactView(
   context: EngineerContext,
   variant: Variant,

@@ -58,6 +58,14 @@ describe("a matrix of runs", () => {
     expect(() => parseMatrix({ name: "m", recipe: "tiny", seeds: [1], arms: { a: {} }, reference: "b" }, "test")).toThrow(ConfigError);
   });
 
+  it("refuses the name of an object's own function as the reference, one seed twice, and a seed among the overrides", () => {
+    const given = { name: "m", recipe: "tiny", seeds: [1], arms: { a: {} }, reference: "a" };
+    expect(() => parseMatrix({ ...given, reference: "toString" }, "test")).toThrow(/must be one of the arms/);
+    expect(() => parseMatrix({ ...given, seeds: [1, 2, 1] }, "test")).toThrow(/one seed twice is one run/);
+    expect(() => parseMatrix({ ...given, set: { seed: 7 } }, "test")).toThrow(/set gives a seed, which no cell would take/);
+    expect(() => parseMatrix({ ...given, arms: { a: { seed: 7 } } }, "test")).toThrow(/arms.a gives a seed/);
+  });
+
   it("goes on when a cell fails and says which", async () => {
     const ran: string[] = [];
     const outcomes = await runMatrix(matrix, {
@@ -178,6 +186,14 @@ describe("the comparison of arms", () => {
     expect(self!.against!.seeds.values).toEqual([0.75, 0.5]);
     expect(fixed!.againstAtEqualTokens).toBeUndefined();
     expect(armsMarkdown([fixed!, self!], "fixed")).toMatch(/against fixed at equal tokens[\s\S]*\| \+37\.5 \[/);
+  });
+
+  it("does not compare arms that were evaluated on other boards", () => {
+    const base = report([0, 0, 0, 0]);
+    const other = { ...report([1, 1, 1, 1]), set_sha256: "y" };
+    const run = (arm: string, last: typeof base) => ({ arm, seed: 1, reports: [base, last], tokens: [10], proposals: [] });
+    const arms = summariseArms([run("fixed", report([1, 0, 0, 0])), run("self", other)], "fixed");
+    expect(arms.map((a) => [a.against, a.againstAtEqualTokens])).toEqual([[undefined, undefined], [undefined, undefined]]); // biome-ignore format: one line
   });
 
   it("pairs arms by seed and board", () => {

@@ -25,7 +25,10 @@ export const matrixSchema = z.strictObject({
   description: z.string().default(""),
   /** Recipe name, or a path relative to the matrix file. */
   recipe: z.string(),
-  seeds: z.array(z.int().nonnegative()).min(1),
+  seeds: z
+    .array(z.int().nonnegative())
+    .min(1)
+    .refine((seeds) => new Set(seeds).size === seeds.length, "must differ: one seed twice is one run, and no spread"),
   /** Arm → `--set` overrides of the recipe, e.g. { "engineer.name": "rule" }. */
   arms: z.record(name, z.object({ [REPLAYED]: z.union([valueSchema, cellReferenceSchema]).optional() }).catchall(valueSchema)),
   /** Overrides shared by all arms. */
@@ -47,10 +50,11 @@ export interface Cell {
 
 export function parseMatrix(value: unknown, what: string): Matrix {
   const matrix = parseWith(
-    matrixSchema.refine((m) => m.reference in m.arms, { message: "must be one of the arms", path: ["reference"] }),
+    matrixSchema.refine((m) => Object.hasOwn(m.arms, m.reference), { message: "must be one of the arms", path: ["reference"] }),
     value,
     what,
   );
+  refuseOwnSeeds(matrix, what);
   refuseUnknownCells(matrix, what);
   return matrix;
 }
@@ -69,6 +73,19 @@ export function cells(matrix: Pick<Matrix, "seeds" | "arms" | "set">): Cell[] {
 
 function folderOf(arm: string, seed: number): string {
   return `${arm}-seed${seed}`;
+}
+
+/** @throws {ConfigError} for a seed among the overrides: a cell's seed is that of the matrix. */
+function refuseOwnSeeds(matrix: Matrix, what: string): void {
+  const places = Object.entries({ set: matrix.set, ...matrix.arms }).filter(([, overrides]) => Object.hasOwn(overrides, "seed"));
+  const place = places[0]?.[0];
+  if (place === undefined) return;
+  throw new ConfigError({
+    message: `${what}: ${place === "set" ? place : `arms.${place}`} gives a seed, which no cell would take`,
+    value: "seed",
+    expected: "the training seeds as the matrix's seeds",
+    remedy: "name it in seeds, where every arm is run with it",
+  });
 }
 
 /** @throws {ConfigError} for a reference to a cell that the matrix does not have, or to one that waits for the cell itself. */

@@ -82,7 +82,9 @@ export function summariseArms(results: readonly CellResult[], reference: string)
     const own = results.filter((r) => r.arm === arm).sort((a, b) => a.seed - b.seed);
     const pairs = own.flatMap((mine) => {
       const other = results.find((r) => r.arm === reference && r.seed === mine.seed);
-      return other === undefined || arm === reference ? [] : [{ mine, other }];
+      // Boards of two sets have no pairs, and rates on them no difference.
+      const isComparable = other !== undefined && arm !== reference && last(other).set_sha256 === last(mine).set_sha256;
+      return isComparable ? [{ mine, other }] : [];
     });
     const paired = pairs.map(({ mine, other }) => ({ seed: mine.seed, difference: pairedOutcomes(last(other), last(mine), 0) }));
     const atEqualTokens = pairs.map(({ mine, other }) => validAt(mine, fewest) - validAt(other, fewest));

@@ -1,9 +1,10 @@
 /** `envwright experiment`: a matrix of runs, each in its own folder and process; finished cells are kept, a failed one loses no other. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { BoundaryError, canonicalJson, InputError, InterruptedError, type Recipe } from "../../core/index.js";
+import { BoundaryError, ConfigError, canonicalJson, InputError, InterruptedError, type Recipe } from "../../core/index.js";
+import { familyByName } from "../../environments/index.js";
 import { isFinished, readHistory } from "../../evaluation/index.js";
 import {
   armsMarkdown,
@@ -48,7 +49,8 @@ export default defineVerb({
   interruptible: "resumable",
   async run(values, { signal, print, printJson, note }) {
     const matrix = parseMatrix(readYaml(values.matrix), `matrix ${values.matrix}`);
-    const recipe = existsSync(join(dirname(values.matrix), matrix.recipe)) ? resolve(dirname(values.matrix), matrix.recipe) : matrix.recipe;
+    const beside = resolve(dirname(values.matrix), matrix.recipe);
+    const recipe = statSync(beside, { throwIfNoEntry: false })?.isFile() === true ? beside : matrix.recipe;
     const out = values.out ?? join("runs", matrix.name);
     // Every cell's recipe is checked before the first cell starts.
     for (const cell of cells(matrix)) {
@@ -60,6 +62,7 @@ export default defineVerb({
       throw new InputError({ message: `${out} is not empty`, value: out, expected: "a new folder", remedy: "add --resume to go on in it, or choose another --out" }); // biome-ignore format: one call
     }
     requireFolders("--reuse", values.reuse);
+    requireSameBoards(matrix, recipe, out);
     await requireBases(matrix, recipe, out);
     await writeFileAtomic(join(out, "matrix.json"), `${canonicalJson(matrix, 2)}\n`);
     const cores = availableParallelism();
@@ -91,7 +94,8 @@ export default defineVerb({
           noteOnce,
         ),
     });
-    const results = await readResults(out, matrix);
+    const failed = outcomes.filter((o) => o.state === "failed");
+    const results = await readResults(out, matrix, new Set(failed.map((o) => o.cell.folder)));
     const summary = {
       name: matrix.name,
       reference: matrix.reference,
@@ -113,7 +117,6 @@ export default defineVerb({
         message: "interrupted",
         remedy: `go on with: envwright experiment ${values.matrix} --out ${out} --resume`,
       });
-    const failed = outcomes.filter((o) => o.state === "failed");
     if (failed.length > 0) {
       throw new BoundaryError({
         boundary: "child run",
@@ -150,16 +153,52 @@ async function requireBases(matrix: Matrix, recipe: string, out: string): Promis
   }
 }
 
+/** @throws {ConfigError} an arm that would be evaluated on other boards than the reference: rates on two sets cannot be compared. */
+function requireSameBoards(matrix: Matrix, recipe: string, out: string): void {
+  const first = cells({ ...matrix, seeds: matrix.seeds.slice(0, 1) });
+  const recipes = new Map(first.map((cell) => [cell.arm, loadRecipe(recipe, overridesOf(cell, out)).recipe]));
+  const family = familyByName(recipes.get(matrix.reference)!.family);
+  const configOf = (of: Recipe) => family.normalise(family.configSchema.parse(of.config)).config;
+  const knobs = family.knobTable(configOf(recipes.get(matrix.reference)!));
+  const strata = canonicalJson(Object.keys(knobs).sort());
+  /** What the sets are made from: everything but the knobs. */
+  const boardsOf = (of: Recipe): Record<string, unknown> => {
+    if (of.family !== family.name) return { family: of.family };
+    const config = configOf(of);
+    const own = Object.keys(family.knobTable(config)).sort();
+    const { validation, held_out } = of;
+    return {
+      family: of.family,
+      config: canonicalJson(own) === strata ? family.withKnobs(config, knobs) : own,
+      validation: { count: validation.count, seed: validation.seed },
+      held_out,
+    };
+  };
+  const wanted = boardsOf(recipes.get(matrix.reference)!);
+  for (const [arm, of] of recipes) {
+    const given = boardsOf(of);
+    const other = Object.keys(wanted).filter((key) => canonicalJson(given[key] ?? null) !== canonicalJson(wanted[key]));
+    if (other.length === 0) continue;
+    throw new ConfigError({
+      message: `arms.${arm}: its ${other.join(" and ")} make${other.length > 1 ? "" : "s"} other evaluation sets than those of ${matrix.reference}`,
+      value: matrix.arms[arm],
+      expected: "arms with the same evaluation sets, so that their rates can be compared",
+      remedy: "put the change into set, where it is every arm's, or make two experiments",
+    });
+  }
+}
+
 function overridesOf({ overrides, replays }: Cell, out: string): string[] {
   const own = Object.entries(overrides).map(([path, value]) => `${path}=${value}`);
   return replays === undefined ? own : [...own, `engineer.from=${resolve(out, replays)}`];
 }
 
-async function readResults(out: string, matrix: Matrix): Promise<CellResult[]> {
+/** Of the finished cells but the failed ones, in whose folders another run may lie. */
+async function readResults(out: string, matrix: Matrix, failed: ReadonlySet<string>): Promise<CellResult[]> {
   const results: CellResult[] = [];
   for (const cell of cells(matrix)) {
     const dir = join(out, cell.folder);
-    if (!existsSync(join(dir, RUN_FILE))) continue;
+    if (failed.has(cell.folder) || !existsSync(join(dir, RUN_FILE))) continue;
     const folder = await RunFolder.open(dir);
     const history = await readHistory(folder);
     if (!isFinished(history)) continue;
