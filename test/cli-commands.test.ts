@@ -64,6 +64,21 @@ describe("solve", () => {
     expect(document.plans.makespan.flat().every((move: string) => ["UP", "DOWN", "LEFT", "RIGHT", "WAIT"].includes(move))).toBe(true);
   });
 
+  test("options that would change nothing are refused, not passed over: of one board, and of an export's rows", async () => {
+    writeFileSync(at("one.json"), JSON.stringify(board));
+    const refused = async (...argv: string[]) => {
+      const { code, stderr } = await callCli(argv);
+      return `${code} ${stderr.split("\n")[0]}`;
+    };
+    expect(await refused("solve", at("one.json"), "--agents", "7")).toBe("2 error: --agents 7 has no effect here");
+    expect(await refused("solve", at("one.png"), "--row", "1")).toBe("2 error: --row 1 has no effect here");
+    const to = (target: string, ...options: string[]) =>
+      refused("export", "bench-3", "--to", target, "--out", at("rows.jsonl"), ...options);
+    expect(await to("prompts", "--system", "x")).toBe("2 error: --system has no effect on the rows of prompts");
+    expect(await to("trl", "--split", "test")).toBe("2 error: --split has no effect on the rows of trl");
+    expect(await to("instances", "--rendering", "compact")).toBe("2 error: --rendering has no effect on the rows of instances");
+  });
+
   test("a board without a solution is an answer; a board that is none is refused", async () => {
     const narrow = { size: 2, holes: [[1, 0], [1, 1]], agents: board.agents }; // biome-ignore format: one line
     writeFileSync(at("narrow.json"), JSON.stringify(narrow));

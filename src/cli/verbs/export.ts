@@ -3,7 +3,7 @@ import { InputError, InterruptedError } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import { requireRowFormat, writeRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
-import { EXPORTS, rowMaker } from "../export-rows.js";
+import { EXPORTS, type Export, rowMaker } from "../export-rows.js";
 import { readInstanceSet } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 
@@ -20,9 +20,9 @@ export default defineVerb({
     },
     out: { type: "text", hint: "FILE.jsonl|.parquet", required: true, description: "File to write" },
     map: MAP_OPTION,
-    rendering: { type: "choice", of: ["chat", "compact"], default: "chat", description: "Language of the prompts" },
+    rendering: { type: "choice", of: ["chat", "compact"], description: "Language of the prompts; chat unless given" },
     system: { type: "text", hint: "TEXT", description: "A system message before each prompt (verl and TRL)" },
-    split: { type: "text", hint: "NAME", default: "train", description: "extra_info.split of verl's rows" },
+    split: { type: "text", hint: "NAME", description: "extra_info.split of verl's rows; train unless given" },
     limit: { type: "integer", hint: "N", least: 1, description: "The first N instances only" },
     family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
     json: { type: "flag", description: "What was written as one JSON document on stdout" },
@@ -39,7 +39,9 @@ export default defineVerb({
   async run(values, { signal, print, printJson }) {
     requireRowFormat(values.out);
     const family = familyByName(values.family);
-    const maker = rowMaker(values.to, { family, rendering: values.rendering, split: values.split, system: values.system });
+    refuseWithoutEffect(values);
+    const { rendering = "chat", split = "train", system } = values;
+    const maker = rowMaker(values.to, { family, rendering, split, system });
     const mapping = openMapping(values.map, family);
     let rows = 0;
     async function* made(): AsyncGenerator<unknown> {
@@ -60,3 +62,24 @@ export default defineVerb({
     else print(`${rows} ${rows === 1 ? "row" : "rows"} in ${values.out} (${values.to})`);
   },
 });
+
+/** What each option changes the rows of. */
+const AFFECTED = {
+  rendering: ["verl", "trl", "prompts"],
+  system: ["verl", "trl"],
+  split: ["verl"],
+} as const satisfies Record<string, readonly Export[]>;
+
+/** @throws {InputError} an option that would leave the rows as they are. */
+function refuseWithoutEffect(values: { to: Export } & { [option in keyof typeof AFFECTED]?: string | undefined }): void {
+  for (const option of Object.keys(AFFECTED) as (keyof typeof AFFECTED)[]) {
+    const targets: readonly Export[] = AFFECTED[option];
+    if (values[option] === undefined || targets.includes(values.to)) continue;
+    throw new InputError({
+      message: `--${option} has no effect on the rows of ${values.to}`,
+      value: values[option],
+      expected: `--${option} with --to ${targets.join(" or ")}`,
+      remedy: `leave --${option} out, or choose another --to`,
+    });
+  }
+}

@@ -27,8 +27,8 @@ export default defineVerb({
       description: "Board as JSON {size, holes, agents}, - for stdin; a set (.jsonl, .parquet); or a MovingAI .map",
     },
     scenario: { type: "positional", hint: "SCEN", description: "MovingAI .scen of the .map" },
-    agents: { type: "integer", hint: "K", default: 1, least: 1, description: "Lines of the .scen, from its first" },
-    row: { type: "integer", hint: "N", default: 1, least: 1, description: "Row of a set" },
+    agents: { type: "integer", hint: "K", least: 1, description: "Lines of the .scen, from its first; one unless given" },
+    row: { type: "integer", hint: "N", least: 1, description: "Row of a set; the first unless given" },
     map: MAP_OPTION,
     objective: { type: "choice", of: ["makespan", "sum-of-costs"], description: "Only this objective; both unless given" },
     steps: { type: "integer", hint: "N", least: 0, description: "Draw the first N steps only; 0 draws none" },
@@ -63,13 +63,22 @@ const BOARD = "a board {size, holes, agents: [{start, goal}, …]}, cells as [ro
 interface Asked {
   file: string;
   scenario: string | undefined;
-  agents: number;
-  row: number;
+  agents: number | undefined;
+  row: number | undefined;
   map: string | undefined;
 }
 
 async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<Board> {
   const kind = extname(file).toLowerCase();
+  const isPair = kind === ".map" || scenario !== undefined;
+  const isSet = [".jsonl", ".ndjson", ".parquet"].includes(kind) || (kind === ".json" && (row !== undefined || map !== undefined));
+  refuseWithoutEffect(
+    "--agents",
+    agents,
+    isPair,
+    "a MovingAI pair, whose scenario lists them: envwright solve room.map room.scen --agents 3",
+  );
+  refuseWithoutEffect("--row", row, isSet && !isPair, "a set of boards (.jsonl, .json, .parquet)");
   if (kind === ".map" || scenario !== undefined) {
     if (kind !== ".map" || scenario === undefined || map !== undefined) {
       throw new InputError({
@@ -80,22 +89,23 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
       });
     }
     const grid = parseMap(await readText(file), file);
-    return movingAiBoard(grid, parseScenario(await readText(scenario), scenario, grid, agents), `${file} with ${scenario}`);
+    return movingAiBoard(grid, parseScenario(await readText(scenario), scenario, grid, agents ?? 1), `${file} with ${scenario}`);
   }
   const mapping = openMapping(map, familyByName("mapf-frozenlake"));
   const asBoard = (value: unknown, at: string) => {
     const record = mapping === undefined ? value : within(at, () => mapping(value));
     return parseWith(boardSchema, record, at, InputError, BOARD);
   };
-  if (kind === ".jsonl" || kind === ".ndjson" || kind === ".parquet" || (kind === ".json" && (row > 1 || mapping !== undefined))) {
+  if (isSet) {
+    const wanted = row ?? 1;
     let read = 0;
     for await (const rows of readRows(file)) {
-      if (row <= read + rows.length) return asBoard(rows[row - 1 - read], `${file}, row ${row}`);
+      if (wanted <= read + rows.length) return asBoard(rows[wanted - 1 - read], `${file}, row ${wanted}`);
       read += rows.length;
     }
     throw new InputError({
       message: `${file} has ${read} rows`,
-      value: row,
+      value: wanted,
       expected: `a row from 1 to ${read}`,
       remedy: "name another --row",
     });
@@ -104,6 +114,12 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
   const content = file === "-" ? await text(process.stdin) : await readText(file);
   if (mapping === undefined) return parseJsonWith(boardSchema, content, source, InputError, BOARD);
   return asBoard(parseJsonWith(z.unknown(), content, source, CorruptFileError), source);
+}
+
+/** @throws {InputError} an option that was given where it changes nothing. */
+function refuseWithoutEffect(option: string, given: number | undefined, hasEffect: boolean, of: string): void {
+  if (given === undefined || hasEffect) return;
+  throw new InputError({ message: `${option} ${given} has no effect here`, value: given, expected: `${option} with ${of}`, remedy: `leave ${option} out` }); // biome-ignore format: one call
 }
 
 function readText(file: string): Promise<string> {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FilledSlots } from "./filled-slots.js";
 import { hashCells } from "./hash.js";
-import { TakenBoards } from "./taken-boards.js";
+import { fingerprint, TakenBoards } from "./taken-boards.js";
 
 const SIZE = 3;
 /** Two agents on an open 3×3 board: few enough classes that random boards often meet again. */
@@ -32,5 +32,24 @@ describe("the boards a set holds already", () => {
         for (const [starts, goals] of boards) expect(taken.has(hashOf(starts, goals))).toBe(true);
       }),
     );
+  });
+
+  test("are told apart where their fingerprints agree", () => {
+    const boards = [
+      { holes: [1, 3, 7, 15, 24], starts: [20, 18], goals: [19, 14] },
+      { holes: [1, 2, 4, 9, 24], starts: [12, 23], goals: [20, 0] },
+    ];
+    const [first, second] = boards.map(({ holes, starts, goals }) => hashCells(5, holes, 5, starts, goals, 2));
+    expect(fingerprint(first!)).toBe(fingerprint(second!));
+    const filled = new FilledSlots(2, 2);
+    const taken = new TakenBoards(filled);
+    const measures = { sum_of_costs: 9, makespan: 5, sum_of_shortest: 9, wait_required: false };
+    boards.forEach((cells, index) => {
+      filled.set({ index, size: 5, agents: 2, holes: [5, 5], want: "no-conflict" }, 0, { ...cells, ...measures });
+      if (index === 0) taken.add(first!, 0);
+    });
+    expect([taken.has(first!), taken.has(second!)]).toEqual([true, false]);
+    taken.add(second!, 1);
+    expect([taken.has(first!), taken.has(second!)]).toEqual([true, true]);
   });
 });

@@ -46,7 +46,7 @@ export class TakenBoards {
 }
 
 /** FNV-1a with a final mix, so that the low bits are good. */
-function fingerprint(text: string): number {
+export function fingerprint(text: string): number {
   let h = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);

@@ -285,7 +285,7 @@ export class TupleIncreases {
       if (entry >= 0 && left < memory.least(entry)) continue;
       this.frames[frame + AT_CHOSEN + a] = u;
       if (!this.takeIncreases(frame, a, u, left) || !coverFits(this.frames, frame + AT_DELTA, a + 1, left)) {
-        memory.setLeast(ownLow, ownHigh, left + 1);
+        if (!memory.isLarge) memory.setLeast(ownLow, ownHigh, left + 1);
         continue;
       }
       if (this.enter(agents, frame, left)) return true;

@@ -11,6 +11,7 @@ const STAMP = 2;
 const PROVEN = 3;
 /** The bits of a word that hold codes, seven an agent; the others tell the set. */
 const POSITIONS = (1 << 28) - 1;
+const MANY = 1 << 22;
 /** Nothing proven: least 0, greatest 255. */
 const NOTHING = 255 << 8;
 
@@ -26,6 +27,11 @@ export class TupleMemory {
       this.table.fill(0);
       this.stamp = 1;
     }
+  }
+
+  /** Whether it is time to enter only what a search was spent on: some 130 MB, twice that while it grows. */
+  get isLarge(): boolean {
+    return this.count >= MANY;
   }
 
   /** The entry of a position, for `least` and `most` until the next change; −1: nothing is known. */
