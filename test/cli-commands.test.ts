@@ -74,9 +74,9 @@ describe("solve", () => {
     expect(await refused("solve", at("one.png"), "--row", "1")).toBe("2 error: --row 1 has no effect here");
     const to = (target: string, ...options: string[]) =>
       refused("export", "bench-3", "--to", target, "--out", at("rows.jsonl"), ...options);
-    expect(await to("prompts", "--system", "x")).toBe("2 error: --system has no effect on the rows of prompts");
-    expect(await to("trl", "--split", "test")).toBe("2 error: --split has no effect on the rows of trl");
-    expect(await to("instances", "--rendering", "compact")).toBe("2 error: --rendering has no effect on the rows of instances");
+    expect(await to("prompts", "--system", "x")).toBe("2 error: --system x has no effect here");
+    expect(await to("trl", "--split", "test")).toBe("2 error: --split test has no effect here");
+    expect(await to("instances", "--rendering", "compact")).toBe("2 error: --rendering compact has no effect here");
   });
 
   test("a board without a solution is an answer; a board that is none is refused", async () => {

@@ -3,9 +3,10 @@ import { InputError, InterruptedError } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import { requireRowFormat, writeRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
-import { EXPORTS, type Export, rowMaker } from "../export-rows.js";
+import { EXPORTS, rowMaker } from "../export-rows.js";
 import { readInstanceSet } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
+import { refuseWithoutEffect } from "../without-effect.js";
 
 export default defineVerb({
   name: "export",
@@ -39,9 +40,11 @@ export default defineVerb({
   async run(values, { signal, print, printJson }) {
     requireRowFormat(values.out);
     const family = familyByName(values.family);
-    refuseWithoutEffect(values);
-    const { rendering = "chat", split = "train", system } = values;
-    const maker = rowMaker(values.to, { family, rendering, split, system });
+    const { to, rendering, split, system } = values;
+    refuseWithoutEffect("--rendering", rendering, to !== "instances", "--to verl, trl or prompts");
+    refuseWithoutEffect("--system", system, to === "verl" || to === "trl", "--to verl or trl");
+    refuseWithoutEffect("--split", split, to === "verl", "--to verl");
+    const maker = rowMaker(to, { family, rendering: rendering ?? "chat", split: split ?? "train", system });
     const mapping = openMapping(values.map, family);
     let rows = 0;
     async function* made(): AsyncGenerator<unknown> {
@@ -62,24 +65,3 @@ export default defineVerb({
     else print(`${rows} ${rows === 1 ? "row" : "rows"} in ${values.out} (${values.to})`);
   },
 });
-
-/** What each option changes the rows of. */
-const AFFECTED = {
-  rendering: ["verl", "trl", "prompts"],
-  system: ["verl", "trl"],
-  split: ["verl"],
-} as const satisfies Record<string, readonly Export[]>;
-
-/** @throws {InputError} an option that would leave the rows as they are. */
-function refuseWithoutEffect(values: { to: Export } & { [option in keyof typeof AFFECTED]?: string | undefined }): void {
-  for (const option of Object.keys(AFFECTED) as (keyof typeof AFFECTED)[]) {
-    const targets: readonly Export[] = AFFECTED[option];
-    if (values[option] === undefined || targets.includes(values.to)) continue;
-    throw new InputError({
-      message: `--${option} has no effect on the rows of ${values.to}`,
-      value: values[option],
-      expected: `--${option} with --to ${targets.join(" or ")}`,
-      remedy: `leave --${option} out, or choose another --to`,
-    });
-  }
-}

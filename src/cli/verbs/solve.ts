@@ -15,6 +15,7 @@ import { defineVerb } from "../define-verb.js";
 import { drawPlan } from "../draw-plan.js";
 import { within } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
+import { refuseWithoutEffect } from "../without-effect.js";
 
 export default defineVerb({
   name: "solve",
@@ -72,12 +73,7 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
   const kind = extname(file).toLowerCase();
   const isPair = kind === ".map" || scenario !== undefined;
   const isSet = [".jsonl", ".ndjson", ".parquet"].includes(kind) || (kind === ".json" && (row !== undefined || map !== undefined));
-  refuseWithoutEffect(
-    "--agents",
-    agents,
-    isPair,
-    "a MovingAI pair, whose scenario lists them: envwright solve room.map room.scen --agents 3",
-  );
+  refuseWithoutEffect("--agents", agents, isPair, "a MovingAI pair: envwright solve room.map room.scen --agents 3");
   refuseWithoutEffect("--row", row, isSet && !isPair, "a set of boards (.jsonl, .json, .parquet)");
   if (kind === ".map" || scenario !== undefined) {
     if (kind !== ".map" || scenario === undefined || map !== undefined) {
@@ -114,12 +110,6 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
   const content = file === "-" ? await text(process.stdin) : await readText(file);
   if (mapping === undefined) return parseJsonWith(boardSchema, content, source, InputError, BOARD);
   return asBoard(parseJsonWith(z.unknown(), content, source, CorruptFileError), source);
-}
-
-/** @throws {InputError} an option that was given where it changes nothing. */
-function refuseWithoutEffect(option: string, given: number | undefined, hasEffect: boolean, of: string): void {
-  if (given === undefined || hasEffect) return;
-  throw new InputError({ message: `${option} ${given} has no effect here`, value: given, expected: `${option} with ${of}`, remedy: `leave ${option} out` }); // biome-ignore format: one call
 }
 
 function readText(file: string): Promise<string> {

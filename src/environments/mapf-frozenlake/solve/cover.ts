@@ -32,6 +32,7 @@ export function smallestCover(delta: Int32Array, agents: number): number {
 
 /** Whether the smallest cover of the weights that begin at delta[at] is at most `limit`. */
 export function coverFits(delta: Int32Array, at: number, agents: number, limit: number): boolean {
+  if (agents === 3) return ofThree(delta[at + 1]!, delta[at + 2]!, delta[at + MAX + 2]!) <= limit;
   if (agents === 4) return fourFit(delta, at, limit);
   if (agents <= CLOSED) return closedCover(delta, at, agents) <= limit;
   for (let i = 0; i < agents; i++) {

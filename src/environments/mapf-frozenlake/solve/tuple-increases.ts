@@ -246,12 +246,7 @@ export class TupleIncreases {
       const left = slack - (move & 3);
       if (left < 0) return false; // options come by what they add
       frames[frame + AT_CHOSEN + a] = u;
-      if (!this.takeIncreases(frame, a, u, left)) continue;
-      if (a === 2) {
-        // Each is at most what is left.
-        const delta = frame + AT_DELTA;
-        if (frames[delta + 1]! + frames[delta + 2]! + frames[delta + MAX_AGENTS + 2]! > 2 * left) continue;
-      } else if (a > 2 && !coverFits(frames, frame + AT_DELTA, a + 1, left)) continue;
+      if (!this.takeIncreases(frame, a, u, left) || (a > 1 && !coverFits(frames, frame + AT_DELTA, a + 1, left))) continue;
       let isPossible = true;
       for (let b = a + 1; b < size; b++) {
         const allowed = frames[masks + b]! & frames[frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR + u]!;
