@@ -2,9 +2,10 @@
  * The board player: the model's plan and an optimal one on one clock. Space plays and stops, the arrows step, Home and End jump; the first
  * broken rule is marked on the time line, in words, and on the board at its step, its cells and its agents.
  */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useReducer, useState } from "preact/hooks";
 import type { BoardFacts, RolloutDetail, Track } from "../../../src/ui/records.js";
 import { BoardPicture } from "./board.js";
+import { type PlayerAction, play } from "./playback.js";
 
 const SPEEDS = [0.5, 1, 2, 4];
 /** Steps a second at speed 1. */
@@ -14,50 +15,30 @@ export function Player({ rollout, board }: { rollout: RolloutDetail; board: Boar
   const { model, optimum } = rollout;
   const last = Math.max(lengthOf(model), lengthOf(optimum));
   const first = model?.broken[0];
-  const [step, setStep] = useState(0);
-  const [playing, setPlaying] = useState(false);
+  const [{ step, playing }, dispatch] = useReducer(play(last), { step: 0, playing: false });
   const [speed, setSpeed] = useState(1);
-  const root = useRef<HTMLElement>(null);
   useEffect(() => {
     if (!playing) return;
-    if (step >= last) {
-      setPlaying(false);
-      return;
-    }
     // A broken rule is worth a longer look.
     const wait = (1000 / PACE / speed) * (first?.step === step && step > 0 ? 2.5 : 1);
-    const timer = setTimeout(() => setStep((s) => Math.min(last, s + 1)), wait);
+    const timer = setTimeout(() => dispatch("tick"), wait);
     return () => clearTimeout(timer);
-  }, [playing, step, speed, last]);
-  const go = (to: number): void => {
-    setPlaying(false);
-    setStep(Math.max(0, Math.min(last, to)));
-  };
-  const toggle = (): void => {
-    if (!playing && step >= last) setStep(0);
-    setPlaying(!playing);
-  };
+  }, [playing, step, speed, first?.step]);
   useEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
-      const target = e.target as HTMLElement;
-      if (e.ctrlKey || e.metaKey || e.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName)) return;
-      const onButton = target.tagName === "BUTTON" || target.tagName === "A" || target.tagName === "SUMMARY";
-      if ((e.key === " " && !onButton) || e.key === "k") toggle();
-      else if (e.key === "ArrowRight") go(step + 1);
-      else if (e.key === "ArrowLeft") go(step - 1);
-      else if (e.key === "Home") go(0);
-      else if (e.key === "End") go(last);
-      else return;
+      const action = actionOf(e);
+      if (action === undefined) return;
+      dispatch(action);
       e.preventDefault();
     };
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
-  });
+  }, []);
   const broken = model?.broken.filter((b) => b.step === step) ?? [];
   const picture = (plan: string, format: string): string =>
     `./api/runs/${encodeURIComponent(rollout.run)}/picture?${new URLSearchParams({ set: rollout.set, stage: String(rollout.stage), id: rollout.id, plan, format })}`;
   return (
-    <section ref={root} class="panel player" aria-label="Board player">
+    <section class="panel player" aria-label="Board player">
       <div class="boards">
         <figure>
           <figcaption>Plan of the policy {model === null ? null : <span class="muted">{lengthOf(model)} steps</span>}</figcaption>
@@ -87,16 +68,16 @@ export function Player({ rollout, board }: { rollout: RolloutDetail; board: Boar
         )}
       </p>
       <div class="controls">
-        <button type="button" onClick={() => go(0)} aria-label="To the start" title="Home">
+        <button type="button" onClick={() => dispatch("start")} aria-label="To the start" title="Home">
           |◂
         </button>
-        <button type="button" onClick={() => go(step - 1)} disabled={step === 0} aria-label="One step back" title="←">
+        <button type="button" onClick={() => dispatch("back")} disabled={step === 0} aria-label="One step back" title="←">
           ◂
         </button>
-        <button type="button" class="play" onClick={toggle} aria-label={playing ? "Pause" : "Play"} title="space">
+        <button type="button" class="play" onClick={() => dispatch("toggle")} aria-label={playing ? "Pause" : "Play"} title="space">
           {playing ? "❚❚" : "▶"}
         </button>
-        <button type="button" onClick={() => go(step + 1)} disabled={step === last} aria-label="One step on" title="→">
+        <button type="button" onClick={() => dispatch("on")} disabled={step === last} aria-label="One step on" title="→">
           ▸
         </button>
         <div class="timeline">
@@ -107,14 +88,14 @@ export function Player({ rollout, board }: { rollout: RolloutDetail; board: Boar
             value={step}
             aria-label="Step"
             aria-valuetext={`step ${step} of ${last}`}
-            onInput={(e) => go(Number(e.currentTarget.value))}
+            onInput={(e) => dispatch({ go: Number(e.currentTarget.value) })}
           />
           {[...new Set(model?.broken.map((b) => b.step) ?? [])].map((s) => (
             <span key={s} class="break-mark" style={{ "--at": s / Math.max(1, last) }} aria-hidden="true" />
           ))}
         </div>
         {first === undefined ? null : (
-          <button type="button" class="to-break" onClick={() => go(first.step)}>
+          <button type="button" class="to-break" onClick={() => dispatch({ go: first.step })}>
             to the broken rule
           </button>
         )}
@@ -154,3 +135,12 @@ export function Player({ rollout, board }: { rollout: RolloutDetail; board: Boar
 }
 
 const lengthOf = (track: Track | null): number => (track === null ? 0 : track.positions.length - 1);
+
+/** What a key means to the player; nothing where it belongs to a field or a button. */
+function actionOf(e: KeyboardEvent): PlayerAction | undefined {
+  const { tagName } = e.target as HTMLElement;
+  if (e.ctrlKey || e.metaKey || e.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(tagName)) return undefined;
+  if (e.key === " ") return ["BUTTON", "A", "SUMMARY"].includes(tagName) ? undefined : "toggle";
+  return KEYS[e.key];
+}
+const KEYS: Record<string, PlayerAction> = { k: "toggle", ArrowRight: "on", ArrowLeft: "back", Home: "start", End: "end" };

@@ -14,7 +14,7 @@ export function HumanForm({ data, actions, path, done }: { data: StageDetail; ac
   const [problem, setProblem] = useState<ApiError>();
   useEffect(() => setSent(false), [human.refused]);
   const strata = Object.keys(knobs).sort(byNumber);
-  const change = (s: string, k: string, text: string): void => setKnobs({ ...knobs, [s]: { ...knobs[s], [k]: Number(text) / 100 } });
+  const change = (s: string, k: string, text: string): void => setKnobs((old) => ({ ...old, [s]: { ...old[s], [k]: Number(text) / 100 } }));
   const total = (k: string): number => strata.reduce((sum, s) => sum + (knobs[s]?.[k] ?? 0), 0);
   const submit = async (): Promise<void> => {
     setProblem(undefined);
