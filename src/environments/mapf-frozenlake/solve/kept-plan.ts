@@ -10,8 +10,12 @@ export class KeptPlan {
 
   copy(planner: PrioritisedPlanner, count: number): void {
     this.count = count;
-    this.arrivals.set(planner.arrivals);
-    this.paths.set(planner.paths.subarray(0, count * HORIZON));
+    for (let agent = 0; agent < count; agent++) {
+      const arrival = planner.arrivals[agent]!;
+      this.arrivals[agent] = arrival;
+      const from = agent * HORIZON;
+      for (let t = from; t <= from + arrival; t++) this.paths[t] = planner.paths[t]!;
+    }
   }
 
   adopt(other: KeptPlan): void {
@@ -36,6 +40,9 @@ export class KeptPlan {
   }
 
   path(agent: number): Path {
-    return Array.from(this.paths.subarray(agent * HORIZON, agent * HORIZON + this.arrivals[agent]! + 1));
+    const from = agent * HORIZON;
+    const path: number[] = [];
+    for (let t = 0; t <= this.arrivals[agent]!; t++) path.push(this.paths[from + t]!);
+    return path;
   }
 }

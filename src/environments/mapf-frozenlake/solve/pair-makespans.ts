@@ -3,22 +3,15 @@
  * depth-first search with memory, asked as "are both on their goals after r steps?"; what is learnt is kept until the next board.
  * O(cells² · 25) steps per pair and r at the most; what is asked reaches a small part of that.
  */
-import { MAX_AGENTS } from "../instance.js";
 import { type Grid, STRIDE } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
-
-const TABLE = STRIDE * STRIDE;
-const UNPROVEN = 255;
+import { leastOf, mostOf, PairMemory } from "./pair-memory.js";
 
 export class PairMakespans {
-  /** By pair of agents i·8 + j, i < j, and cell·STRIDE + cell: the proven least and greatest makespan. */
-  private readonly least: (Uint8Array | undefined)[] = new Array(MAX_AGENTS * MAX_AGENTS);
-  private readonly most: (Uint8Array | undefined)[] = new Array(MAX_AGENTS * MAX_AGENTS);
-  private readonly isReady = new Uint8Array(MAX_AGENTS * MAX_AGENTS);
+  private readonly memory = new PairMemory();
 
   // The pair at hand.
-  private leastOf: Uint8Array = new Uint8Array(0);
-  private mostOf: Uint8Array = new Uint8Array(0);
+  private entries: Int32Array = new Int32Array(0);
   private tableOfFirst = 0;
   private tableOfSecond = 0;
 
@@ -29,48 +22,34 @@ export class PairMakespans {
 
   /** Forgets everything: for another board. */
   reset(): void {
-    this.isReady.fill(0);
+    this.memory.reset();
   }
 
   /** The lesser of the makespan of agents i ≠ j from cells a and b, and `cap` + 1. @throws {BudgetExhausted} */
   makespan(i: number, j: number, a: number, b: number, cap: number): number {
     if (i > j) return this.makespan(j, i, b, a, cap);
-    this.select(i, j);
+    const { memory } = this;
+    const entries = memory.of(i, j);
+    this.entries = entries;
+    this.tableOfFirst = i * STRIDE;
+    this.tableOfSecond = j * STRIDE;
     const key = a * STRIDE + b;
-    let least = this.leastOf[key]!;
-    while (least <= cap && !this.fits(a, b, least)) least = this.leastOf[key]!;
+    let least = leastOf(memory.read(entries, key));
+    while (least <= cap && !this.fits(a, b, least)) least = leastOf(memory.read(entries, key));
     return least <= cap ? least : cap + 1;
   }
 
-  private select(i: number, j: number): void {
-    const pair = i * MAX_AGENTS + j;
-    let least = this.least[pair];
-    let most = this.most[pair];
-    if (least === undefined || most === undefined) {
-      least = this.least[pair] = new Uint8Array(TABLE);
-      most = this.most[pair] = new Uint8Array(TABLE);
-    }
-    if (this.isReady[pair] === 0) {
-      this.isReady[pair] = 1;
-      least.fill(0, 0, this.grid.cells * STRIDE);
-      most.fill(UNPROVEN, 0, this.grid.cells * STRIDE);
-    }
-    this.leastOf = least;
-    this.mostOf = most;
-    this.tableOfFirst = i * STRIDE;
-    this.tableOfSecond = j * STRIDE;
-  }
-
-  /** Whether the selected pair can be on its goals after r steps from cells a and b. */
+  /** Whether the pair at hand can be on its goals after r steps from cells a and b. */
   private fits(a: number, b: number, r: number): boolean {
-    const { leastOf, mostOf, tableOfFirst, tableOfSecond } = this;
+    const { memory, entries, tableOfFirst, tableOfSecond } = this;
     const { distances, neighbours } = this.grid;
     const key = a * STRIDE + b;
-    if (r < leastOf[key]!) return false;
-    if (r >= mostOf[key]!) return true;
+    const known = memory.read(entries, key);
+    if (r < leastOf(known)) return false;
+    if (r >= mostOf(known)) return true;
     const farther = Math.max(distances[tableOfFirst + a]!, distances[tableOfSecond + b]!);
     if (r < farther) {
-      leastOf[key] = farther;
+      memory.setLeast(entries, key, farther);
       return false;
     }
     if (farther === 0) return true;
@@ -82,11 +61,11 @@ export class PairMakespans {
         const nextB = v === 4 ? b : neighbours[b * 4 + v]!;
         if (nextA === nextB || distances[tableOfSecond + nextB]! >= r || (nextA === b && nextB === a)) continue;
         if (!this.fits(nextA, nextB, r - 1)) continue;
-        mostOf[key] = r;
+        memory.setMost(entries, key, r);
         return true;
       }
     }
-    leastOf[key] = r + 1;
+    memory.setLeast(entries, key, r + 1);
     return false;
   }
 }

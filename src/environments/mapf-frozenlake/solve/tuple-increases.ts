@@ -1,7 +1,8 @@
 /**
  * The least extra cost of any set of agents together, above their individual shortest costs, from any joint position: what pair-increases.ts
- * gives for two, for three and more. Found on demand by depth-first search with memory, asked as "do these agents finish with at most b
- * extra?" (depth-first with a transposition table; Reinefeld and Marsland, "Enhanced iterative-deepening search", 1994).
+ * gives for two and three-increases.ts for three, for four and more. Found on demand by depth-first search with memory, asked as "do these
+ * agents finish with at most b extra?" (depth-first with a transposition table; Reinefeld and Marsland, "Enhanced iterative-deepening search",
+ * 1994).
  *
  * Before a joint move is put together, every two options of two agents are checked against the exact increase of the pair, and options that
  * no option of some other agent goes with are dropped: what is enumerated afterwards is almost only what the pairs allow. A joint move is
@@ -16,7 +17,9 @@ import { coverFits } from "./cover.js";
 import { DONE, type Grid, STRIDE } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
 import type { PairIncreases } from "./pair-increases.js";
+import { exactOf } from "./pair-memory.js";
 import { PARTS, PartScratch } from "./set-parts.js";
+import { ThreeIncreases } from "./three-increases.js";
 import { TupleMemory } from "./tuple-memory.js";
 
 /** Larger increases are not asked for: they would not fit into the memory's bytes. */
@@ -35,12 +38,23 @@ const AT_CHOSEN = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
 const AT_CODES = AT_CHOSEN + MAX_AGENTS;
 /** Increases of the chosen pairs, a·8 + b. */
 const AT_DELTA = AT_CODES + MAX_AGENTS;
-const FRAME = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
+/** Where the agents stand before the joint move. */
+const AT_CELLS = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
+/** The codes of those who have not moved when a joint move is half made, packed into two words. */
+const AT_UNMOVED = AT_CELLS + MAX_AGENTS;
+const FRAME = AT_UNMOVED + 2;
 /** Deeper than any plan within a sensible bound; nested searches share it. */
 const FRAMES_AT_FIRST = 64;
 
 /** Nodes spent on a board's sets after which sets of five agents and more are checked against their fours as well as their threes. */
 const FOURS_FROM = 20_000;
+
+/**
+ * By size of the set: how many agents have moved when a joint move is half made. What is then known not to lead on is known for every position
+ * that differs in where those agents came from: nine in ten joint moves are never put together. (As in operator decomposition: Standley,
+ * "Finding optimal solutions to cooperative pathfinding problems", AAAI 2010.) Sets of eight have no room for it in the memory's words.
+ */
+const HALF = [0, 0, 0, 0, 2, 2, 3, 5, 0];
 
 export class TupleIncreases {
   private readonly memory = new TupleMemory();
@@ -50,6 +64,7 @@ export class TupleIncreases {
   /** Joint codes of the solution found last, last position first; MAX_AGENTS numbers each. */
   private readonly trail: number[] = [];
   private recordedSize = 0;
+  private readonly three: ThreeIncreases;
   private readonly threes = new PartScratch(3);
   private readonly fours = new PartScratch(4);
   /** Nodes spent since the last reset. */
@@ -60,7 +75,9 @@ export class TupleIncreases {
     private readonly grid: Grid,
     private readonly pairs: PairIncreases,
     private readonly budget: NodeBudget,
-  ) {}
+  ) {
+    this.three = new ThreeIncreases(grid, pairs, budget, this.memory);
+  }
 
   /** Forgets everything: for another board, or for other moves (waits forbidden). */
   reset(): void {
@@ -68,6 +85,7 @@ export class TupleIncreases {
     this.threes.first.fill(0);
     this.fours.first.fill(0);
     this.spent = 0;
+    this.three.spent = 0;
   }
 
   /**
@@ -122,6 +140,10 @@ export class TupleIncreases {
    */
   private fits(agents: readonly number[], codes: Int32Array, at: number, slack: number, delta: number): boolean {
     const size = agents.length;
+    if (size === 3) {
+      this.three.select(agents[0]!, agents[1]!, agents[2]!);
+      return this.three.fits(codes[at]!, codes[at + 1]!, codes[at + 2]!, slack);
+    }
     let low = 0;
     let high = 0;
     let set = 0;
@@ -173,9 +195,17 @@ export class TupleIncreases {
     const frames = this.frames;
     const size = agents.length;
     const masks = frame + AT_MASKS;
+    const { base } = pairs.memory;
+    let unmovedLow = 0;
+    let unmovedHigh = 0;
     for (let a = 0; a < size; a++) {
       const agent = agents[a]!;
       const code = codes[at + a]!;
+      frames[frame + AT_CELLS + a] = grid.cellOf(agent, code);
+      if (a >= HALF[size]!) {
+        if (a < 4) unmovedLow |= code << (7 * a);
+        else unmovedHigh |= code << (7 * (a - 4));
+      }
       const first = grid.firstOption(agent, code);
       const count = grid.optionEnd(agent, code, slack) - first;
       if (count === 0) return false;
@@ -183,18 +213,19 @@ export class TupleIncreases {
       frames[frame + AT_COUNT + a] = count;
       frames[masks + a] = (1 << count) - 1;
     }
+    frames[frame + AT_UNMOVED] = unmovedLow;
+    frames[frame + AT_UNMOVED + 1] = unmovedHigh;
     for (let b = 1; b < size; b++) {
-      const cellB = grid.cellOf(agents[b]!, codes[at + b]!);
+      const cellB = frames[frame + AT_CELLS + b]!;
       const countB = frames[frame + AT_COUNT + b]!;
       for (let a = 0; a < b; a++) {
-        const cellA = grid.cellOf(agents[a]!, codes[at + a]!);
+        const cellA = frames[frame + AT_CELLS + a]!;
         const countA = frames[frame + AT_COUNT + a]!;
         const pair = frame + AT_PAIRS + ((b * (b - 1)) / 2 + a) * PAIR;
         const alive = frames[masks + b]!;
         let usedA = 0;
         let usedB = 0;
-        pairs.select(agents[a]!, agents[b]!);
-        const { lowOf, highOf } = pairs;
+        const entries = pairs.entriesOf(agents[a]!, agents[b]!);
         for (let u = 0; u < countA; u++) {
           if (((frames[masks + a]! >> u) & 1) === 0) {
             frames[pair + u] = 0;
@@ -211,13 +242,9 @@ export class TupleIncreases {
             if (rest < 0) break;
             const nextB = (moveB >> 2) & 127;
             if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
-            const key = (moveA >> 9) * STRIDE + (moveB >> 9);
-            let d = lowOf[key]!;
+            let d = exactOf(entries[(moveA >> 9) * STRIDE + (moveB >> 9)]! - base);
+            if (d < 0) d = pairs.increaseOf(entries, agents[a]!, agents[b]!, moveA >> 9, moveB >> 9, rest);
             if (d > rest) continue;
-            if (d !== highOf[key]!) {
-              d = pairs.selectedIncrease(moveA >> 9, moveB >> 9, rest);
-              if (d > rest) continue;
-            }
             mask |= 1 << v;
             frames[pair + OPTIONS + u * OPTIONS + v] = d;
           }
@@ -237,6 +264,40 @@ export class TupleIncreases {
   private extend(agents: readonly number[], frame: number, a: number, slack: number, low: number, high: number): boolean {
     const size = agents.length;
     if (a === size - 1) return this.finish(agents, frame, slack, low, high);
+    if (a === 0 || a !== HALF[size]) return this.choose(agents, frame, a, slack, low, high);
+    const { memory } = this;
+    const ownLow = low | this.frames[frame + AT_UNMOVED]!;
+    const ownHigh = high | this.frames[frame + AT_UNMOVED + 1]! | (this.halfMove(frame, a, size) << (7 * (size - 4)));
+    const entry = memory.find(ownLow, ownHigh);
+    if (entry >= 0 && slack < memory.least(entry)) return false;
+    if (this.choose(agents, frame, a, slack, low, high)) return true;
+    if (!memory.isLarge) memory.setLeast(ownLow, ownHigh, slack + 1);
+    return false;
+  }
+
+  /**
+   * What tells a half-made joint move from a position: a bit, and for each agent that has not moved which way another one has come onto its cell,
+   * since it may not go there. Three bits an agent.
+   */
+  private halfMove(frame: number, moved: number, size: number): number {
+    const { frames } = this;
+    let mark = 1;
+    for (let b = moved; b < size; b++) {
+      const cell = frames[frame + AT_CELLS + b]!;
+      mark <<= 3;
+      for (let a = 0; a < moved; a++) {
+        const next = (frames[frame + a * OPTIONS + frames[frame + AT_CHOSEN + a]!]! >> 2) & 127;
+        if (next !== cell) continue;
+        const step = frames[frame + AT_CELLS + a]! - cell;
+        mark |= step === 1 ? 1 : step === -1 ? 2 : step > 0 ? 3 : 4;
+      }
+    }
+    return mark;
+  }
+
+  /** As `extend`, without asking the memory first. */
+  private choose(agents: readonly number[], frame: number, a: number, slack: number, low: number, high: number): boolean {
+    const size = agents.length;
     const masks = frame + AT_MASKS + a * MAX_AGENTS;
     const shift = 7 * (a & 3);
     for (let mask = this.frames[masks + a]!; mask !== 0; mask &= mask - 1) {
@@ -311,7 +372,7 @@ export class TupleIncreases {
 
   private allPartsFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
     if (!this.partsFit(this.threes, agents, codes, at, delta, slack)) return false;
-    return agents.length === 4 || this.spent < FOURS_FROM || this.partsFit(this.fours, agents, codes, at, delta, slack);
+    return agents.length === 4 || this.spent + this.three.spent < FOURS_FROM || this.partsFit(this.fours, agents, codes, at, delta, slack);
   }
 
   /** Whether every part of the set of this size fits into what the worst pair of the others leaves. */
