@@ -3,7 +3,16 @@
  * which base and last checkpoint are compared. They follow from the recipe alone, not from the run's seed: runs of one recipe share them,
  * and base training can stay clear of them. No board of one is in the other, or in a benchmark set.
  */
-import { type DatasetManifest, type EnvironmentFamily, type GenerateOptions, type InstanceBase, type Recipe, Seed } from "../core/index.js";
+import {
+  canonicalJson,
+  type DatasetManifest,
+  type EnvironmentFamily,
+  type GenerateOptions,
+  type InstanceBase,
+  type KnobTable,
+  type Recipe,
+  Seed,
+} from "../core/index.js";
 
 export interface EvaluationSet<I extends InstanceBase = InstanceBase> {
   instances: I[];
@@ -27,6 +36,26 @@ export async function makeEvaluationSets<I extends InstanceBase>(
   for (const instance of validation.instances) exclude.add(instance.hash);
   const heldOut = recipe.held_out.count === 0 ? { instances: [], manifest: undefined } : await make("held-out", recipe.held_out);
   return { validation, "held-out": heldOut };
+}
+
+/**
+ * What a recipe's evaluation sets follow from, part by part; recipes that agree in every part are evaluated on the same boards. The sets are
+ * balanced over the strata whatever the knobs are, so the knobs of `like`, a recipe of the family, stand in for those of a recipe over its strata.
+ */
+export function evaluationSetSource<C>(family: EnvironmentFamily<C>, recipe: Recipe, like: Recipe): Record<string, unknown> {
+  if (recipe.family !== family.name) return { family: recipe.family };
+  const configOf = (of: Recipe) => family.normalise(family.configSchema.parse(of.config)).config;
+  const strataOf = (table: KnobTable) => Object.keys(table).sort();
+  const config = configOf(recipe);
+  const knobs = family.knobTable(configOf(like));
+  const strata = strataOf(family.knobTable(config));
+  const { validation, held_out } = recipe;
+  return {
+    family: recipe.family,
+    config: canonicalJson(strata) === canonicalJson(strataOf(knobs)) ? family.withKnobs(config, knobs) : strata,
+    validation: { count: validation.count, seed: validation.seed },
+    held_out,
+  };
 }
 
 /** Hashes that no training set of the recipe may contain: benchmark sets and both evaluation sets. */

@@ -18,7 +18,7 @@ import {
   runMatrix,
   summariseArms,
 } from "../../experiments/index.js";
-import { checkedBaseHash, checkRecipe, withAbsolutePaths } from "../../loop/index.js";
+import { checkedBaseHash, checkRecipe, evaluationSetSource, withAbsolutePaths } from "../../loop/index.js";
 import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
 import { requireFolders, runCell } from "../child-cell.js";
 import { defineVerb } from "../define-verb.js";
@@ -53,17 +53,19 @@ export default defineVerb({
     const recipe = statSync(beside, { throwIfNoEntry: false })?.isFile() === true ? beside : matrix.recipe;
     const out = values.out ?? join("runs", matrix.name);
     // Every cell's recipe is checked before the first cell starts.
-    for (const cell of cells(matrix)) {
+    const planned = cells(matrix).map((cell): PlannedCell => {
       const found = loadRecipe(recipe, overridesOf(cell, out));
       const awaited = cell.replays === undefined ? undefined : resolve(out, cell.replays);
-      checkRecipe(withAbsolutePaths(found.recipe, found.dir), (path) => path === awaited || existsSync(path));
-    }
+      const absolute = withAbsolutePaths(found.recipe, found.dir);
+      checkRecipe(absolute, (path) => path === awaited || existsSync(path));
+      return { cell, recipe: absolute };
+    });
     if (!values.resume && existsSync(out) && (await readdir(out)).length > 0) {
       throw new InputError({ message: `${out} is not empty`, value: out, expected: "a new folder", remedy: "add --resume to go on in it, or choose another --out" }); // biome-ignore format: one call
     }
     requireFolders("--reuse", values.reuse);
-    requireSameBoards(matrix, recipe, out);
-    await requireBases(matrix, recipe, out);
+    requireSameBoards(matrix, planned);
+    await requireBases(planned);
     await writeFileAtomic(join(out, "matrix.json"), `${canonicalJson(matrix, 2)}\n`);
     const cores = availableParallelism();
     const workers = Math.max(1, Math.floor(cores / values.parallel));
@@ -127,24 +129,28 @@ export default defineVerb({
   },
 });
 
+/** A cell with its recipe, whose paths are absolute. */
+interface PlannedCell {
+  cell: Cell;
+  recipe: Recipe;
+}
+
 /** @throws {InputError} a base that the cells could not start from, each looked at once. */
-async function requireBases(matrix: Matrix, recipe: string, out: string): Promise<void> {
-  const bases = new Map<string, { cell: Cell; recipe: Recipe }>();
-  for (const cell of cells(matrix)) {
-    const found = loadRecipe(recipe, overridesOf(cell, out));
-    const absolute = withAbsolutePaths(found.recipe, found.dir);
-    const { base, trainer, serving } = absolute;
+async function requireBases(planned: readonly PlannedCell[]): Promise<void> {
+  const bases = new Map<string, PlannedCell>();
+  for (const { cell, recipe } of planned) {
+    const { base, trainer, serving } = recipe;
     const seen = canonicalJson({ base, trainer: trainer.kind, served: serving !== undefined });
-    if (!bases.has(seen)) bases.set(seen, { cell, recipe: absolute });
+    if (!bases.has(seen)) bases.set(seen, { cell, recipe });
   }
-  for (const { cell, recipe: absolute } of bases.values()) {
+  for (const { cell, recipe } of bases.values()) {
     try {
-      await checkedBaseHash(absolute);
+      await checkedBaseHash(recipe);
     } catch (cause) {
       if (!(cause instanceof InputError)) throw cause;
       throw new InputError({
         message: `no cell can start: the base of ${cell.folder}: ${cause.message}`,
-        value: absolute.base,
+        value: recipe.base,
         expected: cause.expected ?? "a checkpoint that the runs can start from",
         remedy: `make it first (envwright pretrain --help; the matrix's description may say how), or name another; in "set" and "arms" a relative path starts from where the experiment is started`,
         cause,
@@ -154,29 +160,13 @@ async function requireBases(matrix: Matrix, recipe: string, out: string): Promis
 }
 
 /** @throws {ConfigError} an arm that would be evaluated on other boards than the reference: rates on two sets cannot be compared. */
-function requireSameBoards(matrix: Matrix, recipe: string, out: string): void {
-  const first = cells({ ...matrix, seeds: matrix.seeds.slice(0, 1) });
-  const recipes = new Map(first.map((cell) => [cell.arm, loadRecipe(recipe, overridesOf(cell, out)).recipe]));
-  const family = familyByName(recipes.get(matrix.reference)!.family);
-  const configOf = (of: Recipe) => family.normalise(family.configSchema.parse(of.config)).config;
-  const knobs = family.knobTable(configOf(recipes.get(matrix.reference)!));
-  const strata = canonicalJson(Object.keys(knobs).sort());
-  /** What the sets are made from: everything but the knobs. */
-  const boardsOf = (of: Recipe): Record<string, unknown> => {
-    if (of.family !== family.name) return { family: of.family };
-    const config = configOf(of);
-    const own = Object.keys(family.knobTable(config)).sort();
-    const { validation, held_out } = of;
-    return {
-      family: of.family,
-      config: canonicalJson(own) === strata ? family.withKnobs(config, knobs) : own,
-      validation: { count: validation.count, seed: validation.seed },
-      held_out,
-    };
-  };
-  const wanted = boardsOf(recipes.get(matrix.reference)!);
-  for (const [arm, of] of recipes) {
-    const given = boardsOf(of);
+function requireSameBoards(matrix: Matrix, planned: readonly PlannedCell[]): void {
+  const arms = new Map(planned.map(({ cell, recipe }) => [cell.arm, recipe]));
+  const reference = arms.get(matrix.reference)!;
+  const family = familyByName(reference.family);
+  const wanted = evaluationSetSource(family, reference, reference);
+  for (const [arm, recipe] of arms) {
+    const given = evaluationSetSource(family, recipe, reference);
     const other = Object.keys(wanted).filter((key) => canonicalJson(given[key] ?? null) !== canonicalJson(wanted[key]));
     if (other.length === 0) continue;
     throw new ConfigError({

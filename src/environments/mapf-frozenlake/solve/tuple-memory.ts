@@ -11,6 +11,7 @@ const STAMP = 2;
 const PROVEN = 3;
 /** The bits of a word that hold codes, seven an agent; the others tell the set. */
 const POSITIONS = (1 << 28) - 1;
+/** Entries. */
 const MANY = 1 << 22;
 /** Nothing proven: least 0, greatest 255. */
 const NOTHING = 255 << 8;
