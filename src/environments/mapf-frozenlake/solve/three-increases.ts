@@ -9,9 +9,6 @@ import { exactOf } from "./pair-memory.js";
 import type { TupleMemory } from "./tuple-memory.js";
 
 export class ThreeIncreases {
-  /** Nodes spent so far. */
-  spent = 0;
-
   // The agents at hand, i < j < k, and what is known of their pairs.
   private i = 0;
   private j = 0;
@@ -51,7 +48,6 @@ export class ThreeIncreases {
       if (slack < memory.least(entry)) return false;
       if (slack >= memory.most(entry)) return true;
     }
-    this.spent++;
     this.budget.spend(1);
     const found = this.leadsOn(a, b, c, slack);
     if (found) memory.setMost(low, high, slack);

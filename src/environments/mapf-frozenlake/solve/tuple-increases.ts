@@ -6,7 +6,7 @@
  *
  * Before a joint move is put together, every two options of two agents are checked against the exact increase of the pair, and options that
  * no option of some other agent goes with are dropped: what is enumerated afterwards is almost only what the pairs allow. A joint move is
- * then checked against the smallest cover of its pairs' increases and against the increases of its threes, on hard boards of its fours as well.
+ * then checked against the smallest cover of its pairs' increases and against the increases of its threes.
  * A position is expanded in O(6^agents) at worst; what is reached of the joint space is bounded by the node budget alone.
  *
  * What is learnt is kept until the next board, for all sets and all bounds. It decides nothing about solvability: it is asked only within
@@ -18,8 +18,8 @@ import { DONE, type Grid, STRIDE } from "./grid.js";
 import type { NodeBudget } from "./node-budget.js";
 import type { PairIncreases } from "./pair-increases.js";
 import { exactOf } from "./pair-memory.js";
-import { PARTS, PartScratch } from "./set-parts.js";
 import { ThreeIncreases } from "./three-increases.js";
+import { THREES } from "./threes.js";
 import { TupleMemory } from "./tuple-memory.js";
 
 /** Larger increases are not asked for: they would not fit into the memory's bytes. */
@@ -46,9 +46,6 @@ const FRAME = AT_UNMOVED + 2;
 /** Deeper than any plan within a sensible bound; nested searches share it. */
 const FRAMES_AT_FIRST = 64;
 
-/** Nodes spent on a board's sets after which sets of five agents and more are checked against their fours as well as their threes. */
-const FOURS_FROM = 20_000;
-
 /**
  * By size of the set: how many agents have moved when a joint move is half made. What is then known not to lead on is known for every position
  * that differs in where those agents came from: nine in ten joint moves are never put together. (As in operator decomposition: Standley,
@@ -57,7 +54,9 @@ const FOURS_FROM = 20_000;
 const HALF = [0, 0, 0, 0, 2, 2, 3, 5, 0];
 
 export class TupleIncreases {
-  private readonly memory = new TupleMemory();
+  /** By size of the set: what little sets are asked again and again then stays in the processor's cache. Those of three are `three`'s. */
+  private readonly memories = Array.from({ length: MAX_AGENTS + 1 }, () => new TupleMemory());
+  private readonly halves = new TupleMemory();
   private frames = new Int32Array(FRAME * FRAMES_AT_FIRST);
   private depth = 0;
   private readonly delta = new Int32Array(MAX_AGENTS * MAX_AGENTS);
@@ -65,10 +64,8 @@ export class TupleIncreases {
   private readonly trail: number[] = [];
   private recordedSize = 0;
   private readonly three: ThreeIncreases;
-  private readonly threes = new PartScratch(3);
-  private readonly fours = new PartScratch(4);
-  /** Nodes spent since the last reset. */
-  private spent = 0;
+  /** By size of the set: the three to ask first, which is the one that ruled out the last position. */
+  private readonly firstThree = new Int32Array(MAX_AGENTS + 1);
   private readonly rootCode = new Int32Array(MAX_AGENTS);
 
   constructor(
@@ -76,16 +73,14 @@ export class TupleIncreases {
     private readonly pairs: PairIncreases,
     private readonly budget: NodeBudget,
   ) {
-    this.three = new ThreeIncreases(grid, pairs, budget, this.memory);
+    this.three = new ThreeIncreases(grid, pairs, budget, this.memories[3]!);
   }
 
   /** Forgets everything: for another board, or for other moves (waits forbidden). */
   reset(): void {
-    this.memory.reset();
-    this.threes.first.fill(0);
-    this.fours.first.fill(0);
-    this.spent = 0;
-    this.three.spent = 0;
+    for (const memory of this.memories) memory.reset();
+    this.halves.reset();
+    this.firstThree.fill(0);
   }
 
   /**
@@ -136,7 +131,7 @@ export class TupleIncreases {
 
   /**
    * Whether the agents finish from the codes at `codes[at…]` with at most `slack` extra.
-   * @param delta where the frames hold the increases of all pairs, so that the sets' parts can be asked first; −1: they are not
+   * @param delta where the frames hold the increases of all pairs, so that the set's threes can be asked first; −1: they are not
    */
   private fits(agents: readonly number[], codes: Int32Array, at: number, slack: number, delta: number): boolean {
     const size = agents.length;
@@ -161,17 +156,16 @@ export class TupleIncreases {
     }
     low |= set << 28;
     high |= (set >> 4) << 28;
-    const { memory } = this;
+    const memory = this.memories[size]!;
     const entry = memory.find(low, high);
     if (entry >= 0) {
       if (slack < memory.least(entry)) return false;
       if (slack >= memory.most(entry) && size !== this.recordedSize) return true;
     }
-    if (delta >= 0 && !this.allPartsFit(agents, codes, at, delta, slack)) {
+    if (delta >= 0 && !this.threesFit(agents, codes, at, delta, slack)) {
       memory.setLeast(low, high, slack + 1);
       return false;
     }
-    this.spent++;
     this.budget.spend(1);
     const frame = this.depth++ * FRAME;
     if (frame + FRAME > this.frames.length) this.grow();
@@ -265,23 +259,23 @@ export class TupleIncreases {
     const size = agents.length;
     if (a === size - 1) return this.finish(agents, frame, slack, low, high);
     if (a === 0 || a !== HALF[size]) return this.choose(agents, frame, a, slack, low, high);
-    const { memory } = this;
+    const { halves } = this;
     const ownLow = low | this.frames[frame + AT_UNMOVED]!;
     const ownHigh = high | this.frames[frame + AT_UNMOVED + 1]! | (this.halfMove(frame, a, size) << (7 * (size - 4)));
-    const entry = memory.find(ownLow, ownHigh);
-    if (entry >= 0 && slack < memory.least(entry)) return false;
+    const entry = halves.find(ownLow, ownHigh);
+    if (entry >= 0 && slack < halves.least(entry)) return false;
     if (this.choose(agents, frame, a, slack, low, high)) return true;
-    if (!memory.isLarge) memory.setLeast(ownLow, ownHigh, slack + 1);
+    if (!halves.isLarge) halves.setLeast(ownLow, ownHigh, slack + 1);
     return false;
   }
 
   /**
-   * What tells a half-made joint move from a position: a bit, and for each agent that has not moved which way another one has come onto its cell,
-   * since it may not go there. Three bits an agent.
+   * What of a half-made joint move is not in its codes: from which side somebody has come onto the cell of an agent that has not moved, since it
+   * may not go there. Three bits for each agent that has not moved.
    */
   private halfMove(frame: number, moved: number, size: number): number {
     const { frames } = this;
-    let mark = 1;
+    let mark = 0;
     for (let b = moved; b < size; b++) {
       const cell = frames[frame + AT_CELLS + b]!;
       mark <<= 3;
@@ -326,7 +320,7 @@ export class TupleIncreases {
 
   /** Chooses an option for the last agent. Most positions are known not to fit, so the memory is asked before the cover. */
   private finish(agents: readonly number[], frame: number, slack: number, low: number, high: number): boolean {
-    const { memory } = this;
+    const memory = this.memories[agents.length]!;
     const a = agents.length - 1;
     const shift = 7 * (a & 3);
     for (let mask = this.frames[frame + AT_MASKS + a * MAX_AGENTS + a]!; mask !== 0; mask &= mask - 1) {
@@ -370,38 +364,22 @@ export class TupleIncreases {
     return this.fits(agents, frames, codes, slack, size > 3 ? frame + AT_DELTA : -1);
   }
 
-  private allPartsFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
-    if (!this.partsFit(this.threes, agents, codes, at, delta, slack)) return false;
-    return agents.length === 4 || this.spent + this.three.spent < FOURS_FROM || this.partsFit(this.fours, agents, codes, at, delta, slack);
-  }
-
-  /** Whether every part of the set of this size fits into what the worst pair of the others leaves. */
-  private partsFit(part: PartScratch, agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
-    const { memory } = this;
-    const parts = PARTS[part.size - 3]![agents.length]!;
-    let p = part.first[agents.length]!;
-    for (let asked = 0; asked < parts.length; asked++) {
-      const { members, otherPairs } = parts[p]!;
+  /** Whether every three of the set fits into what the worst pair of the others leaves, which is never below 0: the cover fits. */
+  private threesFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
+    const { three, frames, firstThree } = this;
+    const size = agents.length;
+    const threes = THREES[size]!;
+    let p = firstThree[size]!;
+    for (let asked = 0; asked < threes.length; asked++) {
+      const { a, b, c, otherPairs } = threes[p]!;
       let left = slack;
-      for (let q = 0; q < otherPairs.length; q++) left = Math.min(left, slack - this.frames[delta + otherPairs[q]!]!);
-      let low = 0;
-      let set = 0;
-      for (let m = 0; m < members.length; m++) {
-        const agent = agents[members[m]!]!;
-        const code = codes[at + members[m]!]!;
-        part.agents[m] = agent;
-        part.codes[m] = code;
-        low |= code << (7 * m);
-        set |= 1 << agent;
-      }
-      const entry = memory.find(low | (set << 28), (set >> 4) << 28);
-      let isPossible = left >= (entry < 0 ? 0 : memory.least(entry));
-      if (isPossible && (entry < 0 || left < memory.most(entry))) isPossible = this.fits(part.agents, part.codes, 0, left, -1);
-      if (!isPossible) {
-        part.first[agents.length] = p;
+      for (let q = 0; q < otherPairs.length; q++) left = Math.min(left, slack - frames[delta + otherPairs[q]!]!);
+      three.select(agents[a]!, agents[b]!, agents[c]!);
+      if (!three.fits(codes[at + a]!, codes[at + b]!, codes[at + c]!, left)) {
+        firstThree[size] = p;
         return false;
       }
-      if (++p === parts.length) p = 0;
+      if (++p === threes.length) p = 0;
     }
     return true;
   }

@@ -12,7 +12,7 @@ const PROVEN = 3;
 /** The bits of a word that hold codes, seven an agent; the others tell the set. */
 const POSITIONS = (1 << 28) - 1;
 /** Entries. */
-const MANY = 1 << 22;
+const MANY = 1 << 21;
 /** Nothing proven: least 0, greatest 255. */
 const NOTHING = 255 << 8;
 
@@ -30,7 +30,7 @@ export class TupleMemory {
     }
   }
 
-  /** Whether it is time to enter only what a search was spent on: some 130 MB, twice that while it grows. */
+  /** Whether it is time to enter only what a search was spent on: some 70 MB, twice that while it grows. */
   get isLarge(): boolean {
     return this.count >= MANY;
   }
