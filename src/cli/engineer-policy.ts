@@ -16,14 +16,20 @@ export interface EngineerPolicy {
 
 /**
  * @param recordTo folder that keeps every call of an endpoint or a GGUF file; a policy file's own comes first
+ * @param asked workers in place of the recipe's: a GGUF file is read with as many threads, and more than there are idle cores make each other wait
  * @throws {InputError} for a specification that says nothing known, or a folder with the calls of another policy; {ConfigError} for a key that is not set
  */
-export async function openEngineerPolicy({ engineer, family: name, workers }: Recipe, recordTo: string): Promise<EngineerPolicy> {
+export async function openEngineerPolicy(
+  { engineer, family: name, workers }: Recipe,
+  recordTo: string,
+  asked?: number,
+  open: typeof openPolicy = openPolicy,
+): Promise<EngineerPolicy> {
   if (engineer.name !== "llm" || engineer.policy === undefined) return { opener: undefined, close: async () => {} };
   const family = familyByName(name);
   const objective = family.objectives[0]!;
-  const asked = { spec: engineer.policy, family, instances: [], objective, workers: workerCount(workers) };
-  const policy = await openPolicy({ ...asked, recordTo, note });
+  const request = { spec: engineer.policy, family, instances: [], objective, workers: workerCount(asked ?? workers) };
+  const policy = await open({ ...request, recordTo, note });
   const lent: Policy = {
     name: policy.name,
     rendering: policy.rendering,

@@ -77,7 +77,7 @@ export default defineVerb({
     const over = earlier !== undefined && isFinished(await readHistory(earlier));
     const folder = await closingAfter(async (opened) => {
       const asked = (earlier?.record ?? found!).recipe;
-      const engineer = over ? undefined : opened(await openEngineerPolicy(asked, join(out, ENGINEER_CALLS)));
+      const engineer = over ? undefined : opened(await openEngineerPolicy(asked, join(out, ENGINEER_CALLS), workers));
       if (values.ui) opened(await serveBeside(out, note));
       const view = opened(openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past }));
       const common = {
