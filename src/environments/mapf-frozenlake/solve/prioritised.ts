@@ -8,7 +8,7 @@
  */
 import { MAX_AGENTS } from "../instance.js";
 import { type Grid, STRIDE, UNREACHABLE } from "./grid.js";
-import type { NodeBudget } from "./node-budget.js";
+import { BudgetExhausted, type NodeBudget } from "./node-budget.js";
 import type { Path } from "./plan.js";
 
 /** No agent is planned past this time. */
@@ -55,8 +55,9 @@ export class PrioritisedPlanner {
     this.quietFrom = 0;
   }
 
-  /** Adds an agent with a path that is known to keep clear of the planned ones. */
+  /** Adds an agent with a path that is known to keep clear of the planned ones. @throws {BudgetExhausted} for a path past the horizon */
   place(agent: number, path: Path): void {
+    if (path.length > HORIZON) throw new BudgetExhausted();
     const at = agent * HORIZON;
     for (let t = 0; t < path.length; t++) this.paths[at + t] = path[t]!;
     this.occupy(agent, path.length - 1);

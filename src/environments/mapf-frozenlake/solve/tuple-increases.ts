@@ -54,7 +54,7 @@ const FRAMES_AT_FIRST = 64;
 const HALF = [0, 0, 0, 0, 2, 2, 3, 5, 0];
 
 export class TupleIncreases {
-  /** By size of the set: what little sets are asked again and again then stays in the processor's cache. Those of three are `three`'s. */
+  /** By size of the set: what small sets are asked again and again then stays in the processor's cache. Those of three are `three`'s. */
   private readonly memories = Array.from({ length: MAX_AGENTS + 1 }, () => new TupleMemory());
   private readonly halves = new TupleMemory();
   private frames = new Int32Array(FRAME * FRAMES_AT_FIRST);
@@ -84,7 +84,7 @@ export class TupleIncreases {
   }
 
   /**
-   * Whether the agents of the ascending list finish from their starts with at most `slack` extra. With `keepsPath` their paths can be asked for.
+   * Whether the agents of the ascending list finish from their starts with at most `slack` extra. With `keepsPath` the paths of four and more can be asked for.
    * @throws {BudgetExhausted}
    */
   fitsFromStart(agents: readonly number[], slack: number, keepsPath: boolean): boolean {
@@ -265,7 +265,7 @@ export class TupleIncreases {
     const entry = halves.find(ownLow, ownHigh);
     if (entry >= 0 && slack < halves.least(entry)) return false;
     if (this.choose(agents, frame, a, slack, low, high)) return true;
-    if (!halves.isLarge) halves.setLeast(ownLow, ownHigh, slack + 1);
+    if (entry >= 0 || !halves.isLarge) halves.setLeast(ownLow, ownHigh, slack + 1);
     return false;
   }
 
@@ -335,7 +335,7 @@ export class TupleIncreases {
       if (entry >= 0 && left < memory.least(entry)) continue;
       this.frames[frame + AT_CHOSEN + a] = u;
       if (!this.takeIncreases(frame, a, u, left) || !coverFits(this.frames, frame + AT_DELTA, a + 1, left)) {
-        if (!memory.isLarge) memory.setLeast(ownLow, ownHigh, left + 1);
+        if (entry >= 0 || !memory.isLarge) memory.setLeast(ownLow, ownHigh, left + 1);
         continue;
       }
       if (this.enter(agents, frame, left)) return true;
@@ -361,7 +361,7 @@ export class TupleIncreases {
     const size = agents.length;
     const codes = frame + AT_CODES;
     for (let a = 0; a < size; a++) frames[codes + a] = frames[frame + a * OPTIONS + frames[frame + AT_CHOSEN + a]!]! >> 9;
-    return this.fits(agents, frames, codes, slack, size > 3 ? frame + AT_DELTA : -1);
+    return this.fits(agents, frames, codes, slack, frame + AT_DELTA);
   }
 
   /** Whether every three of the set fits into what the worst pair of the others leaves, which is never below 0: the cover fits. */

@@ -30,7 +30,7 @@ export class TupleMemory {
     }
   }
 
-  /** Whether it is time to enter only what a search was spent on: some 70 MB, twice that while it grows. */
+  /** Whether it is time to enter only what a search was spent on: some 70 MB a memory, twice that while it grows. */
   get isLarge(): boolean {
     return this.count >= MANY;
   }
