@@ -141,6 +141,35 @@ describe("generate, verify, eval", () => {
     expect(stderr).toMatch(/stray.jsonl, line 1: there is no instance 11/);
   });
 
+  test("a file without a row is refused: nothing was judged, and nothing is apart from nothing", async () => {
+    writeFileSync(at("empty.jsonl"), "\n");
+    for (const command of [
+      ["eval", "--policy", "oracle", "--set", at("empty.jsonl")],
+      ["audit", at("empty.jsonl"), "--against", at("set.jsonl"), "--fail-on-overlap"],
+      ["verify", "--instances", at("set.jsonl"), "--completions", at("empty.jsonl")],
+      ["export", at("empty.jsonl"), "--to", "prompts", "--out", at("empty.parquet")],
+      ["draw", at("empty.jsonl"), "--out", at("empty.svg")],
+    ]) {
+      const { code, stderr } = await callCli(command);
+      expect([command[0], code, stderr]).toEqual([command[0], 2, expect.stringMatching(/empty\.jsonl holds no (instance|completion)/)]);
+    }
+  });
+
+  test("a set is replaced only when that is asked for", async () => {
+    const before = readFileSync(at("set.jsonl"), "utf8");
+    const generate = (seed: string, out: string, ...more: string[]) =>
+      callCli(["generate", "--config", at("config.yaml"), "--count", "10", "--seed", seed, "--out", out, ...more]);
+    const refused = await generate("4", at("set.jsonl"));
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/set\.jsonl exists[\s\S]*--force/)]);
+    expect((await callCli(["export", at("set.jsonl"), "--to", "prompts", "--out", at("set.parquet")])).code).toBe(2);
+    expect(readFileSync(at("set.jsonl"), "utf8")).toBe(before);
+    expect((await generate("3", at("other.jsonl"))).code).toBe(0);
+    expect((await generate("4", at("other.jsonl"), "--force")).code).toBe(0);
+    expect(readFileSync(at("other.jsonl"), "utf8")).not.toBe(before);
+    const folder = await generate("4", `${dir}/`);
+    expect([folder.code, folder.stderr]).toEqual([2, expect.stringMatching(/is a folder[\s\S]*set\.jsonl/)]);
+  });
+
   test("the oracle is valid and optimal on every board, and a kept evaluation can be taken up and compared with", async () => {
     const kept = await callCli(["eval", "--policy", "oracle", "--set", at("set.jsonl"), "--out", at("oracle"), "--json"]);
     expect(JSON.parse(kept.stdout)).toMatchObject({ total: { n: 10, valid: { rate: 1 }, optimal: { rate: 1 } }, failed: 0 });

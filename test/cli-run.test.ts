@@ -51,6 +51,22 @@ test("a stored stage can be asked again: by the run's own engineer with its own 
   const context = await callCli(["propose", "--from", at("run/stages/00"), "--context"]);
   expect(context.stdout).toBe(readFileSync(at("run/stages/00/context.md"), "utf8"));
   expect((await callCli(["propose", "--from", at("run")])).code).toBe(2);
+  const none = await callCli(["propose", "--from", at("run/stages/05")]);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringMatching(/has no stage 5[\s\S]*an evaluated stage: 0, 1/)]);
+});
+
+test("what is made of a recipe's config is told and recorded, and a knob that a random first config would not use is named", async () => {
+  const wait = "config.sizes.3.wait_ratio=1.5";
+  const given = await callCli(["run", bench.recipe, "--out", at("given"), "--set", wait, "--set", "initial=given", "--set", "stages=1"]);
+  expect([given.code, given.stderr]).toEqual([0, expect.stringMatching(/repaired sizes\.3\.wait_ratio: 1\.5 → 1/)]);
+  const config = JSON.parse(readFileSync(at("given/stages/00/config.json"), "utf8"));
+  expect([config.requested.sizes["3"].wait_ratio, config.normalised.sizes["3"].wait_ratio]).toEqual([1.5, 1]);
+  expect(config.repairs).toMatchObject([{ path: "sizes.3.wait_ratio", from: 1.5, to: 1 }]);
+  const drawn = await callCli(["run", bench.recipe, "--out", at("drawn"), "--set", wait, "--set", "initial=random", "--set", "stages=1"]);
+  expect([drawn.code, drawn.stderr]).toEqual([
+    0,
+    expect.stringMatching(/config\.sizes\.3\.wait_ratio: without effect[\s\S]*initial=given/),
+  ]);
 });
 
 /** One cell: the run that the first test made. */

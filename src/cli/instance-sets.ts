@@ -28,6 +28,17 @@ export async function* readInstanceSet(
     if (wanted.length > 0) yield wanted.map((row) => completed(row, family, how.mapping, `${source}, row ${++read}`));
     if (wanted.length < rows.length) return;
   }
+  if (read === 0 && how.limit !== 0) throw emptyFile(source, "instance");
+}
+
+/** A file that was cut off or filtered away must not pass for a result. */
+export function emptyFile(source: string, what: string): InputError {
+  return new InputError({
+    message: `${source} holds no ${what}`,
+    value: source,
+    expected: "at least one",
+    remedy: "check the file",
+  });
 }
 
 /** The whole set, or its first `limit` instances. @throws {InputError} naming the row that is no instance of the family */

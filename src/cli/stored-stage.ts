@@ -37,11 +37,18 @@ export async function openStage(path: string): Promise<{ folder: RunFolder; stag
   const folder = await RunFolder.open(dirname(dirname(absolute)));
   const stage = Number(name);
   if (await folder.has(stage, "failures.json")) return { folder, stage };
+  const begun = await folder.stages();
+  const evaluated: number[] = [];
+  for (const other of begun) if (await folder.has(other, "failures.json")) evaluated.push(other);
+  const isFinished = evaluated.length === folder.record.recipe.stages;
   throw new InputError({
-    message: `stage ${stage} of ${folder.dir} is not finished: it has no failures to show an engineer`,
+    message:
+      begun.includes(stage) || !isFinished
+        ? `stage ${stage} of ${folder.dir} is not finished: it has no failures to show an engineer`
+        : `${folder.dir} has no stage ${stage}`,
     value: path,
-    expected: `one of ${(await folder.stages()).join(", ")}, evaluated`,
-    remedy: `go on with the run first: envwright run --resume ${folder.dir}`,
+    expected: evaluated.length === 0 ? "an evaluated stage; there is none yet" : `an evaluated stage: ${evaluated.join(", ")}`,
+    remedy: isFinished ? "name one of these" : `go on with the run first: envwright run --resume ${folder.dir}`,
   });
 }
 

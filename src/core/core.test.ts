@@ -71,6 +71,8 @@ describe("parsing at a boundary", () => {
   it("suggests only what is close", () => {
     expect(nearest("rull", ["rule", "self"])).toBe("rule");
     expect(nearest("xyzzyplugh", ["rule", "self"])).toBeUndefined();
+    expect(nearest("V9", ["V1", "V2", "V3"])).toBeUndefined();
+    expect(nearest("stesp", ["steps", "steps", "steps"])).toBe("steps");
   });
 });
 
@@ -112,6 +114,15 @@ describe("statistics", () => {
     expect(d.difference).toBe(0);
     expect(d.stderr).toBeCloseTo(Math.sqrt(2 / 3) / 2, 12);
     expect(() => pairedDifference([1], [1, 0])).toThrow(RangeError);
+  });
+
+  it("a difference that no instance shows is not certain: 0 of n has Clopper and Pearson's bound", () => {
+    const same = pairedDifference(Array(10).fill(1), Array(10).fill(1));
+    expect([same.difference, same.stderr]).toEqual([0, 0]);
+    expect(same.interval[1]).toBeCloseTo(0.3085, 4);
+    expect(same.interval[0]).toBe(-same.interval[1]);
+    expect(pairedDifference([0, 0], [1, 1]).interval[1]).toBe(1);
+    expect(pairedDifference([], []).interval).toEqual([-1, 1]);
   });
 
   it("leaves out of a pair what either side could not answer, and says how many are left", () => {

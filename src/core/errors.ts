@@ -99,18 +99,21 @@ export class InterruptedError extends EnvwrightError {
   readonly exitCode = 130;
 }
 
-/** The nearest of `known` to `word` by edit distance, for "did you mean"; undefined when nothing is close. */
+/** The nearest of `known` to `word` by edit distance, for "did you mean"; undefined when nothing is close, or three are as close: then it is a guess. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
+  let ties = 0;
   let bestDistance = Math.max(2, Math.ceil(word.length / 2)) + 1;
-  for (const candidate of known) {
+  for (const candidate of new Set(known)) {
     const d = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (d === bestDistance) ties++;
     if (d < bestDistance) {
       best = candidate;
       bestDistance = d;
+      ties = 1;
     }
   }
-  return best;
+  return ties > 2 ? undefined : best;
 }
 
 function editDistance(a: string, b: string): number {

@@ -3,3 +3,8 @@ export function points(difference: number): string {
   const size = Math.abs(100 * difference).toFixed(1);
   return size === "0.0" ? size : `${difference < 0 ? "−" : "+"}${size}`;
 }
+
+/** A measure as people read it, with two decimals. */
+export function decimal(x: number | null | undefined): string {
+  return x === null || x === undefined ? "n/a" : x.toFixed(2).replace("-", "−");
+}

@@ -26,9 +26,17 @@ export interface PairedDifference {
   /** Mean of b − a over the instances. */
   difference: number;
   stderr: number;
-  /** 95 % normal interval. */
+  /** 95 % normal interval; where every instance differs by the same, nearly always by nothing, as `unseen` says. */
   interval: [number, number];
   n: number;
+}
+
+/**
+ * Most of n instances that could be of a kind of which none was seen, at 95 % two-sided: Clopper and Pearson's bound for 0 of n (Biometrika
+ * 1934). A spread of zero would call a difference certain because a sample was small.
+ */
+function unseen(n: number): number {
+  return n === 0 ? 1 : 1 - 0.025 ** (1 / n);
 }
 
 /** Difference of two outcome lists over the same instances, in the same order. @throws {RangeError} when the lengths differ. */
@@ -38,7 +46,9 @@ export function pairedDifference(a: readonly number[], b: readonly number[]): Pa
   const differences = a.map((x, i) => b[i]! - x);
   const difference = mean(differences);
   const stderr = n > 1 ? deviation(differences) / Math.sqrt(n) : 0;
-  return { difference, stderr, interval: [difference - Z95 * stderr, difference + Z95 * stderr], n };
+  const half = stderr > 0 ? Z95 * stderr : unseen(n);
+  const interval: [number, number] = [difference - half, difference + half];
+  return { difference, stderr, interval: stderr > 0 ? interval : [Math.max(-1, interval[0]), Math.min(1, interval[1])], n };
 }
 
 /**

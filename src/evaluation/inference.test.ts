@@ -77,6 +77,8 @@ test("a row without a value in a column does not move that column's mean", () =>
 test("pairs with an outside failure on either side are left out, and shares have no McNemar test", () => {
   const paired = pairOutcomes([1, 0, null, 0, 1], [1, 1, 1, null, 0], seed);
   expect(paired).toMatchObject({ n: 3, difference: 0, mcnemar: { only_reference: 1, only_other: 1, p: 1 } });
+  expect(pairOutcomes(Array(120).fill(1), Array(120).fill(1), seed).interval[1]).toBeCloseTo(0.0303, 4);
+  expect(pairOutcomes([], [], seed).interval).toEqual([-1, 1]);
   expect(pairOutcomes([0.5, 0], [1, 1], seed)).toMatchObject({ n: 2, difference: 0.75, reference: 0.25, mcnemar: null });
 });
 

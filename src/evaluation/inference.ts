@@ -94,7 +94,7 @@ export interface PairedOutcome {
   n: number;
   reference: number;
   other: number;
-  /** Mean of other − reference over instances, with its standard error and a bootstrap 95 % interval. */
+  /** Mean of other − reference over instances, with its standard error and a bootstrap 95 % interval (where all differ by the same: that of `pairedDifference`). */
   difference: number;
   stderr: number;
   interval: [number, number];
@@ -106,7 +106,7 @@ export interface PairedOutcome {
 export function pairOutcomes(a: readonly (number | null)[], b: readonly (number | null)[], seed: Seed): PairedOutcome {
   const both = a.flatMap((x, i) => (x === null || b[i] === null || b[i] === undefined ? [] : [[x, b[i]] as const]));
   const [before, after] = [both.map(([x]) => x), both.map(([, y]) => y)];
-  const { difference, stderr, n } = pairedDifference(before, after);
+  const { difference, stderr, interval, n } = pairedDifference(before, after);
   const binary = both.every(([x, y]) => (x === 0 || x === 1) && (y === 0 || y === 1));
   const average = (values: readonly number[]) => values.reduce((sum, x) => sum + x, 0) / Math.max(1, n);
   return {
@@ -115,7 +115,7 @@ export function pairOutcomes(a: readonly (number | null)[], b: readonly (number 
     other: average(after),
     difference,
     stderr,
-    interval: n === 0 ? [-1, 1] : bootstrapMeans([Float64Array.from(both, ([x, y]) => y - x)], seed)[0]!,
+    interval: stderr === 0 ? interval : bootstrapMeans([Float64Array.from(both, ([x, y]) => y - x)], seed)[0]!,
     mcnemar: binary ? mcnemar(before, after) : null,
   };
 }

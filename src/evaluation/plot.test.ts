@@ -11,9 +11,12 @@ test("one run is drawn with its rates, its sizes and a heat map for each knob", 
   for (const title of ["Valid and optimal (makespan)", "Valid, by size", "Config: data", "Config: hole", "Config: wait"])
     expect(svg).toContain(title);
   // Two series and five sizes over four checkpoints, a mark each; three knobs, five sizes, three stages, a cell each.
-  expect(svg.match(/<g [^>]*aria-label="dot"[\s\S]*?<\/g>/g)!.map((g) => g.match(/<path/g)!.length)).toEqual([8, 20]);
+  expect(svg.match(/<g [^>]*aria-label="dot"[\s\S]*?<\/g>/g)!.map((g) => g.match(/<path/g)!.length)).toEqual(Array(2 + 5).fill(4));
   expect(svg.match(/<g [^>]*aria-label="cell"[\s\S]*?<\/g>/g)!.map((g) => g.match(/<rect/g)!.length)).toEqual([15, 15, 15]);
-  expect(svg.match(/<g [^>]*aria-label="rule"[\s\S]*?<\/g>/g)!.some((g) => g.match(/<line/g)?.length === 8)).toBe(true);
+  const intervals = svg.match(/<g [^>]*aria-label="rule"[\s\S]*?<\/g>/g)!.filter((g) => g.includes('stroke-width="1.5"'));
+  expect(intervals.map((g) => g.match(/<line/g)!.length)).toEqual([4, 4]);
+  // Beside each other: none hides the other.
+  expect(new Set(intervals.flatMap((g) => g.match(/transform="[^"]*"/) ?? [])).size).toBe(2);
   expect(svg).not.toContain("NaN");
 });
 

@@ -71,6 +71,9 @@ function plotRuns(reports: readonly RunReport[]): string {
   });
 }
 
+/** Pixels between two series at one checkpoint. */
+const APART = 5;
+
 interface Point {
   name: string;
   series: string;
@@ -92,6 +95,11 @@ function linePanel(points: readonly Point[], names: readonly string[], series: r
   );
   const colour = { type: "categorical" as const, domain: [...series], range: series.map((_, i) => COLOURS[i % COLOURS.length]!) };
   const style = { x: "name", y: "rate", stroke: "series" } as const;
+  // A little apart, so that no interval hides another.
+  const beside = series.map((name, i) => ({
+    points: points.filter((p) => p.series === name),
+    dx: intervals ? APART * (i - (series.length - 1) / 2) : 0,
+  }));
   return Plot.plot({
     document: newDocument(),
     width: WIDTH,
@@ -105,9 +113,11 @@ function linePanel(points: readonly Point[], names: readonly string[], series: r
     color: colour,
     symbol: { domain: [...series] },
     marks: [
-      ...(intervals ? [Plot.ruleX(points, { x: "name", y1: "low", y2: "high", stroke: "series", strokeWidth: 1.5 })] : []),
-      Plot.line(points, { ...style, z: "series", strokeWidth: 1.8 }),
-      Plot.dot(points, { ...style, fill: "white", symbol: "series", r: 3.4, strokeWidth: 1.5 }),
+      ...beside.flatMap(({ points: own, dx }) => [
+        ...(intervals ? [Plot.ruleX(own, { x: "name", y1: "low", y2: "high", stroke: "series", strokeWidth: 1.5, dx })] : []),
+        Plot.line(own, { ...style, strokeWidth: 1.8, dx }),
+        Plot.dot(own, { ...style, fill: "white", symbol: "series", r: 3.4, strokeWidth: 1.5, dx }),
+      ]),
       Plot.text(ends, { x: "name", y: "at", text: "series", fill: "series", textAnchor: "start", dx: 9, fontWeight: "bold" }),
     ],
   }) as unknown as Drawing;

@@ -1,5 +1,5 @@
 /** The measures of an arm's engineer: each the mean over its runs that have it. They describe and decide nothing. */
-import { mean } from "../core/index.js";
+import { decimal, mean } from "../core/index.js";
 import { markdownTable } from "../evaluation/index.js";
 import type { EngineerMeasures } from "./engineer-measures.js";
 
@@ -43,7 +43,6 @@ export function measuresMarkdown(arms: readonly { arm: string; measures: ArmMeas
   const measured = arms.flatMap(({ arm, measures }) => (measures === undefined ? [] : [{ arm, measures }]));
   if (measured.length === 0) return "";
   const knobs = [...new Set(measured.flatMap(({ measures }) => Object.keys(measures.evidence_alignment)))];
-  const number = (x: number | null | undefined) => (x === null || x === undefined ? "n/a" : x.toFixed(2));
   const percent = (x: number | null) => (x === null ? "n/a" : (100 * x).toFixed(1));
   return markdownTable({
     title: "Measures of the engineers (means over seeds)",
@@ -60,11 +59,11 @@ export function measuresMarkdown(arms: readonly { arm: string; measures: ArmMeas
     rows: measured.map(({ arm, measures: m }) => [
       arm,
       percent(m.accepted_share),
-      ...knobs.map((k) => number(m.evidence_alignment[k])),
-      number(m.preservation.shares),
-      number(m.preservation.ratios),
-      number(m.template),
-      number(m.frontier_focus),
+      ...knobs.map((k) => decimal(m.evidence_alignment[k])),
+      decimal(m.preservation.shares),
+      decimal(m.preservation.ratios),
+      decimal(m.template),
+      decimal(m.frontier_focus),
       percent(m.area_under_curve),
     ]),
     left: [0],

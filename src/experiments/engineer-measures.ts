@@ -1,5 +1,5 @@
 /** The measures of a run's engineer, from its stored stages: what `envwright report` adds to the rates. They describe and decide nothing. */
-import { failureSummarySchema, mean, points } from "../core/index.js";
+import { decimal, failureSummarySchema, mean, points } from "../core/index.js";
 import {
   areaUnderCurve,
   type Correlation,
@@ -84,7 +84,6 @@ function gainsOf({ base, stages }: RunHistory): EngineerMeasures["gains"] {
 }
 
 export function measuresTable(m: EngineerMeasures): TextTable {
-  const number = (x: number | null) => (x === null ? "n/a" : x.toFixed(2));
   const { accepted, repaired, rejected } = m.proposals;
   return {
     title: "Measures of the engineer",
@@ -93,14 +92,14 @@ export function measuresTable(m: EngineerMeasures): TextTable {
       ["proposals", `${accepted}/${repaired}/${rejected}`, "accepted / repaired / rejected"],
       ...Object.entries(m.evidence_alignment).map(([knob, { rho, n }]) => [
         `evidence → ${knob}`,
-        number(rho),
+        decimal(rho),
         `rank correlation of the failures it answers with its change (n ${n})`,
       ]),
-      ["preservation, shares", number(m.preservation.shares), "data share of mastered sizes that was kept"],
-      ["preservation, ratios", number(m.preservation.ratios), "knobs without failures that were kept"],
-      ["template", number(m.template?.score ?? null), "1: monotone in size and never moving"],
-      ["frontier focus", number(m.frontier_focus), "data where 20 to 80 % of the answers are valid"],
-      ["area under the curve", number(m.area_under_curve), "mean valid rate over training tokens"],
+      ["preservation, shares", decimal(m.preservation.shares), "data share of mastered sizes that was kept"],
+      ["preservation, ratios", decimal(m.preservation.ratios), "knobs without failures that were kept"],
+      ["template", decimal(m.template?.score ?? null), "1: monotone in size and never moving"],
+      ["frontier focus", decimal(m.frontier_focus), "data where 20 to 80 % of the answers are valid"],
+      ["area under the curve", decimal(m.area_under_curve), "mean valid rate over training tokens"],
       [
         "gain of each stage",
         m.gains.stages.map((g) => points(g.difference)).join(" ") || "n/a",

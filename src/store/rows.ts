@@ -1,7 +1,7 @@
 /** Rows of a file whose extension says its format: instances and completions come and go as JSON lines or Parquet. */
-import { createReadStream } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { open, readFile } from "node:fs/promises";
-import { extname } from "node:path";
+import { extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { CorruptFileError, canonicalJson, InputError, parseJsonWith } from "../core/index.js";
@@ -62,6 +62,16 @@ async function* readJsonRows(path: string): AsyncGenerator<unknown[]> {
 export function requireRowFormat(path: string): void {
   const kind = extname(path).toLowerCase();
   if (kind === ".parquet" || kind === ".jsonl") return;
+  if (kind === "") {
+    const isFolder = path.endsWith("/") || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    const file = isFolder ? join(path, "set") : path;
+    throw new InputError({
+      message: isFolder ? `${path} is a folder` : `${path} does not say in which format to write`,
+      value: path,
+      expected: "a file's name that ends in .jsonl or .parquet",
+      remedy: `write to ${file}.jsonl or ${file}.parquet`,
+    });
+  }
   throw new InputError({
     message: `${path}: "${kind}" is not a format that can be written`,
     value: path,

@@ -1,10 +1,11 @@
 /** `envwright export`: a set → a file that another trainer reads. One batch after the other passes through, so memory stays flat. */
-import { InputError, InterruptedError } from "../../core/index.js";
+import { InterruptedError } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import { requireRowFormat, writeRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { EXPORTS, rowMaker } from "../export-rows.js";
 import { readInstanceSet } from "../instance-sets.js";
+import { FORCE_OPTION, requireNewFile } from "../new-file.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 import { refuseWithoutEffect } from "../without-effect.js";
 
@@ -26,6 +27,7 @@ export default defineVerb({
     split: { type: "text", hint: "NAME", description: "extra_info.split of verl's rows; train unless given" },
     limit: { type: "integer", hint: "N", least: 1, description: "The first N instances only" },
     family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
+    force: FORCE_OPTION,
     json: { type: "flag", description: "What was written as one JSON document on stdout" },
   },
   examples: [
@@ -39,6 +41,7 @@ export default defineVerb({
   interruptible: true,
   async run(values, { signal, print, printJson }) {
     requireRowFormat(values.out);
+    requireNewFile(values.out, values.force);
     const family = familyByName(values.family);
     const { to, rendering, split, system } = values;
     refuseWithoutEffect("--rendering", rendering, to !== "instances", "--to verl, trl or prompts");
@@ -52,13 +55,6 @@ export default defineVerb({
         if (signal.aborted) throw new InterruptedError({ message: "the export was interrupted", remedy: "start it again" });
         for (const instance of batch) yield maker.row(instance, rows++);
       }
-      if (rows > 0) return;
-      throw new InputError({
-        message: `${values.set} holds no instance`,
-        value: values.set,
-        expected: "at least one",
-        remedy: "check the file",
-      });
     }
     await writeRows(values.out, maker.schema, made());
     if (values.json) printJson({ set: values.set, to: values.to, out: values.out, rows });

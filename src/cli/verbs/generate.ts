@@ -16,7 +16,9 @@ import { requireRowFormat, writeFileAtomic, writeRows } from "../../store/index.
 import { setsIn } from "../audit-sets.js";
 import { defineVerb } from "../define-verb.js";
 import { readInstanceSet } from "../instance-sets.js";
+import { FORCE_OPTION, requireNewFile } from "../new-file.js";
 import { readYaml } from "../recipes.js";
+import { tellRepairs } from "../tell-repairs.js";
 import { openProgress } from "../view/progress.js";
 
 export default defineVerb({
@@ -27,6 +29,7 @@ export default defineVerb({
     count: { type: "integer", hint: "N", required: true, least: 1, description: "Number of instances" },
     seed: { type: "integer", hint: "S", required: true, least: 0, description: "Seed; the same seed gives the same instances" },
     out: { type: "text", hint: "FILE.jsonl|.parquet", required: true, description: "File to write" },
+    force: FORCE_OPTION,
     workers: { type: "integer", hint: "W", default: 1, least: 1, description: "Worker threads; the result does not depend on it" },
     exclude: { type: "list", hint: "SET", description: "Leave out boards of this file, benchmark set or run folder, under any symmetry" },
     "allow-repeats": { type: "flag", description: "Take boards again where a size has too few different ones; the manifest counts them" },
@@ -41,13 +44,13 @@ export default defineVerb({
   interruptible: true,
   async run(values, { signal, print, printJson, note }) {
     requireRowFormat(values.out);
+    requireNewFile(values.out, values.force);
     const family = familyByName(values.family);
     const knobs = family.knobs.map(({ name }) => name).join(", ");
     const expected = `a config of ${family.name}: ${knobs} for each ${family.stratumLabel} (docs/${family.name}.md)`;
     const given = parseWith(family.configSchema, readYaml(values.config), `config ${values.config}`, ConfigError, expected);
     const { config, repairs } = family.normalise(given);
-    for (const repair of repairs)
-      note(`repaired ${repair.path}: ${JSON.stringify(repair.from)} → ${JSON.stringify(repair.to)} (${repair.reason})`);
+    tellRepairs(repairs, note);
     const problems = family.infeasible(config);
     if (problems.length > 0) {
       throw new InfeasibleError({

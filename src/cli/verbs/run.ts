@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
 import { isFinished, readHistory } from "../../evaluation/index.js";
-import { resumeLoop, runLoop, withAbsolutePaths } from "../../loop/index.js";
+import { checkRecipe, resumeLoop, runLoop, withAbsolutePaths } from "../../loop/index.js";
 import { RUN_FILE, RunFolder } from "../../store/index.js";
 import { requireFolders } from "../child-cell.js";
 import { closingAfter } from "../closing-after.js";
@@ -12,6 +12,7 @@ import { defineVerb } from "../define-verb.js";
 import { openEngineerPolicy } from "../engineer-policy.js";
 import { loadReport, renderReport } from "../load-report.js";
 import { loadRecipe } from "../recipes.js";
+import { tellRepairs } from "../tell-repairs.js";
 import { verlPlan, verlPlanText } from "../verl-plan.js";
 import { openRunView } from "../view/terminal.js";
 
@@ -72,6 +73,7 @@ export default defineVerb({
       else print(verlPlanText(plan));
       return;
     }
+    if (found !== undefined) tellOfConfig(found.recipe, values.set, note);
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
     // A finished run asks nobody any more.
     const over = earlier !== undefined && isFinished(await readHistory(earlier));
@@ -104,6 +106,18 @@ export default defineVerb({
       );
   },
 });
+
+/** Checks the recipe, and says what of its config is changed or without effect. @throws {ConfigError} @throws {InfeasibleError} */
+function tellOfConfig(recipe: Recipe, set: readonly string[], note: (text: string) => void): void {
+  const { family } = checkRecipe(recipe);
+  if (recipe.initial === "given") {
+    tellRepairs(family.normalise(family.configSchema.parse(recipe.config)).repairs, note);
+    return;
+  }
+  const knobs = set.map((s) => s.split("=", 1)[0]!).filter((path) => family.knobs.some(({ name }) => path.startsWith("config.") && path.endsWith(`.${name}`))); // biome-ignore format: one list
+  if (knobs.length > 0)
+    note(`${knobs.join(", ")}: without effect, the first config is drawn at random; --set initial=given starts from the recipe's`);
+}
 
 /** `--engineer` and `--model` as changes of the recipe. @throws {InputError} a model that the engineer would not ask */
 function engineerOverrides({ engineer, model }: { engineer: string | undefined; model: string | undefined }): string[] {

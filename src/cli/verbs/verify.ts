@@ -14,7 +14,7 @@ import {
 import { familyByName } from "../../environments/index.js";
 import { readRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
-import { loadInstanceSet } from "../instance-sets.js";
+import { emptyFile, loadInstanceSet } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 
 const COMPLETION = '{"instance": id or line number, "completion": text, "finish_reason": "stop" (default) or "length"}';
@@ -50,6 +50,7 @@ export default defineVerb({
         });
       }
     }
+    if (verdicts.length === 0) throw emptyFile(values.completions, "completion");
     const codes: Record<string, number> = {};
     for (const { verdict } of verdicts) codes[verdict.code] = (codes[verdict.code] ?? 0) + 1;
     const valid = codes.valid ?? 0;
