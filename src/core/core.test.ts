@@ -68,6 +68,21 @@ describe("parsing at a boundary", () => {
     expect(() => parseWith(z.strictObject({ n: z.int().positive() }), { n: -3 }, "thing")).toThrow(/thing: "n".*given -3/);
   });
 
+  it("tells of a mistyped key before what is missing, and of nothing that follows from it", () => {
+    const sizes = z
+      .strictObject({ "3": z.number().optional(), "4": z.number().optional() })
+      .refine((s) => Object.keys(s).length > 0, "no size");
+    expect(() => parseWith(z.strictObject({ sizes }), { sizes: { "11": 1 } }, "config")).toThrow(
+      /^config: unknown key "sizes.11" \(known: 3, 4\)$/,
+    );
+    const knobs = z.strictObject({ wait_ratio: z.number() });
+    expect(() => parseWith(knobs, { wait: 1 }, "config")).toThrow(/unknown key "wait".*; "wait_ratio" is missing \(expected: number\)/);
+    expect(() => parseWith(knobs, { wait: 1 }, "config")).toThrow(
+      expect.objectContaining({ remedy: expect.stringMatching(/^correct "wait"/) }),
+    );
+    expect(() => parseWith(knobs, null, "config a.yaml")).toThrow("config a.yaml: there is nothing in it (expected: object)");
+  });
+
   it("suggests only what is close", () => {
     expect(nearest("rull", ["rule", "self"])).toBe("rule");
     expect(nearest("xyzzyplugh", ["rule", "self"])).toBeUndefined();

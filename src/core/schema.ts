@@ -26,14 +26,20 @@ export function parseWith<T>(
 ): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const problems = result.error.issues.flatMap((issue) => describeIssue(schema, issue, value));
-  const first = result.error.issues[0]!;
+  // A mistyped key comes first: what is missing beside it may be what was meant.
+  const mistyped = result.error.issues.filter(({ code }) => code === "unrecognized_keys");
+  const isElsewhere = ({ code, path }: z.core.$ZodIssue) =>
+    code !== "unrecognized_keys" && !(code === "custom" && mistyped.some((m) => m.path.join(".") === path.join(".")));
+  const issues = [...mistyped, ...result.error.issues.filter(isElsewhere)];
+  const problems = issues.flatMap((issue) => describeIssue(schema, issue, value));
+  const [first] = issues as [z.core.$ZodIssue, ...z.core.$ZodIssue[]];
+  const wrong = first.code === "unrecognized_keys" ? [...first.path, first.keys[0]!] : first.path;
   const isConfig = ErrorClass === ConfigError;
   throw new ErrorClass({
     message: `${what}: ${problems.join("; ")}`,
     value: valueAt(value, first.path),
     expected: expected ?? (isConfig ? "the fields of the schema, see docs/recipes.md" : "the fields and values of its schema"),
-    remedy: `correct ${first.path.length > 0 ? `"${first.path.join(".")}"` : "the value"}${isConfig ? " and start again; nothing has been started" : ""}`,
+    remedy: `correct ${wrong.length > 0 ? `"${wrong.join(".")}"` : "the value"}${isConfig ? " and start again; nothing has been started" : ""}`,
     cause: result.error,
   });
 }
@@ -66,12 +72,14 @@ function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, value: unknow
   if (issue.code === "unrecognized_keys") {
     const known = keysAt(schema, issue.path);
     return issue.keys.map((key) => {
-      const close = nearest(key, known);
+      const close = /^\d+$/.test(key) ? undefined : nearest(key, known);
       const path = [...issue.path, key].join(".");
       return `unknown key "${path}"${close === undefined ? ` (known: ${known.join(", ")})` : `, did you mean "${close}"?`}`;
     });
   }
   const given = valueAt(value, issue.path);
+  if (issue.code === "invalid_type" && (given === undefined || (given === null && issue.path.length === 0)))
+    return [`${issue.path.length > 0 ? `${at} is missing` : "there is nothing in it"} (expected: ${issue.expected})`];
   const shown = given === undefined ? "" : ` (given ${JSON.stringify(given)?.slice(0, 80)})`;
   return [`${at}: ${issue.message}${shown}`];
 }
