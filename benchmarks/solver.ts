@@ -2,12 +2,13 @@
  * How fast the solver certifies seeded, uniformly random boards (every hole pattern, start and goal equally likely; unreachable goals and
  * unsolvable boards are part of the sample and of the time).
  *
- *   npx tsx benchmarks/solver.ts [--quick] [--agents 2,3] [--sizes 3,4] [--holes 0.1,0.2] [--seconds S] [--seed NAME]
+ *   npx tsx benchmarks/solver.ts [--quick] [--agents 2,3] [--sizes 3,4] [--holes 0.1,0.2] [--seconds S | --boards N] [--seed NAME]
  *
  * Per cell (agents, hole ratio, size), on one thread: `soc/s` certifies the sum of costs alone, `all/s` sum of costs, makespan and
  * wait-required; both count solved boards over the CPU time of everything, sampling included. The latencies are of `all`, per board, in
  * wall time; a board over a millisecond is measured again and the shorter time taken, since the machine may have been busy elsewhere.
- * Each cell runs for S seconds or until its boards are used up, after a warm-up. The rows `mix` are over the sizes, each with equal weight.
+ * Each cell runs for S seconds or until its boards are used up, after a warm-up; with --boards it takes exactly N, however long they take: with
+ * five agents the mean is a few boards', and a cell that ends when one of them has used up its time gives that one more weight than it has. The rows `mix` are over the sizes, each with equal weight.
  */
 import { parseArgs } from "node:util";
 import { type Random, Seed } from "../src/core/index.js";
@@ -20,13 +21,15 @@ const { values } = parseArgs({
     sizes: { type: "string", default: "3,4,5,6,7,8,9,10" },
     holes: { type: "string", default: "0.1,0.2,0.3,0.4" },
     seconds: { type: "string" },
+    boards: { type: "string" },
     seed: { type: "string", default: "bench-solver" },
   },
 });
 const numbers = (text: string) => text.split(",").map(Number);
 const seconds = Number(values.seconds ?? (values.quick ? 0.25 : 2));
 const BUDGET = 20_000_000;
-const MOST_BOARDS = 400_000;
+const FIXED = values.boards === undefined ? undefined : Number(values.boards);
+const MOST_BOARDS = FIXED ?? 400_000;
 /** Cells in which almost nothing is solvable say nothing about speed. */
 const isSensible = (size: number, agents: number, holes: number) => size * size - holes > agents + (size === 3 ? 1 : 0);
 
@@ -99,7 +102,8 @@ function measure(
   const options = { budget: BUDGET, needMakespan: isAll, needWait: isAll };
   let ignored = 0;
   const begin = cpuTime();
-  while (result.drawn < MOST_BOARDS && (result.elapsed < limit || result.solved === 0) && result.elapsed < 10 * limit) {
+  const goesOn = () => FIXED !== undefined || ((result.elapsed < limit || result.solved === 0) && result.elapsed < 10 * limit);
+  while (result.drawn < MOST_BOARDS && goesOn()) {
     sampler.draw(random, size, holes, agents);
     const before = isAll ? performance.now() : 0;
     const { status, conflict, wait_required } = solver.certifyPacked(size, sampler.holes, sampler.starts, sampler.goals, agents, options);
