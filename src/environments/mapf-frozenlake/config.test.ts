@@ -28,7 +28,7 @@ describe("config C", () => {
   it.each([
     ["an unknown key", { agents: [2], sizes: { "3": knobs(1) }, objectiv: "makespan" }, 'did you mean "objective"'],
     ["an unknown knob", { agents: [2], sizes: { "3": { ...knobs(1), wait_ration: 0 } } }, 'did you mean "wait_ratio"'],
-    ["a size beyond 10", { agents: [2], sizes: { "11": knobs(1) } }, '(known: 2, 3, 4, 5, 6, 7, 8, 9, 10)'],
+    ["a size beyond 10", { agents: [2], sizes: { "11": knobs(1) } }, "(known: 2, 3, 4, 5, 6, 7, 8, 9, 10)"],
     ["a missing knob", { agents: [2], sizes: { "3": { data_ratio: 1, hole_ratio: 0.1 } } }, "sizes.3.wait_ratio"],
     ["all data ratios zero", { agents: [2], sizes: { "3": knobs(0), "4": knobs(0) } }, "nothing to generate"],
     ["no sizes", { agents: [2], sizes: {} }, "nothing to generate"],
