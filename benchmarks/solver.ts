@@ -8,7 +8,8 @@
  * wait-required; both count solved boards over the CPU time of everything, sampling included. The latencies are of `all`, per board, in
  * wall time; a board over a millisecond is measured again and the shorter time taken, since the machine may have been busy elsewhere.
  * Each cell runs for S seconds or until its boards are used up, after a warm-up; with --boards it takes exactly N, however long they take: with
- * five agents the mean is a few boards', and a cell that ends when one of them has used up its time gives that one more weight than it has. The rows `mix` are over the sizes, each with equal weight.
+ * five agents the mean is a few boards', and a cell that ends when one of them has used up its time gives that one more weight than it has.
+ * The rows `mix` are over the sizes, each with equal weight.
  */
 import { parseArgs } from "node:util";
 import { type Random, Seed } from "../src/core/index.js";

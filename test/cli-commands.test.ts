@@ -148,6 +148,7 @@ describe("generate, verify, eval", () => {
       ["audit", at("empty.jsonl"), "--against", at("set.jsonl"), "--fail-on-overlap"],
       ["verify", "--instances", at("set.jsonl"), "--completions", at("empty.jsonl")],
       ["export", at("empty.jsonl"), "--to", "prompts", "--out", at("empty.parquet")],
+      ["solve", at("empty.jsonl")],
       ["draw", at("empty.jsonl"), "--out", at("empty.svg")],
     ]) {
       const { code, stderr } = await callCli(command);

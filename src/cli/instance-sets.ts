@@ -28,7 +28,7 @@ export async function* readInstanceSet(
     if (wanted.length > 0) yield wanted.map((row) => completed(row, family, how.mapping, `${source}, row ${++read}`));
     if (wanted.length < rows.length) return;
   }
-  if (read === 0 && how.limit !== 0) throw emptyFile(source, "instance");
+  if (read === 0) throw emptyFile(source, "instance");
 }
 
 /** A file that was cut off or filtered away must not pass for a result. */

@@ -13,7 +13,7 @@ import { movingAiBoard, parseMap, parseScenario } from "../../environments/mapf-
 import { readRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { drawPlan } from "../draw-plan.js";
-import { within } from "../instance-sets.js";
+import { emptyFile, within } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 import { refuseWithoutEffect } from "../without-effect.js";
 
@@ -99,6 +99,7 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
       if (wanted <= read + rows.length) return asBoard(rows[wanted - 1 - read], `${file}, row ${wanted}`);
       read += rows.length;
     }
+    if (read === 0) throw emptyFile(file, "instance");
     throw new InputError({
       message: `${file} has ${read} rows`,
       value: wanted,

@@ -20,8 +20,10 @@ export async function settleConfig<I extends InstanceBase>(
   if (await folder.has(stage, "config.json")) return folder.readRecord(stage, "config.json", stageConfigSchema);
   let settled: Pick<StageConfig, "requested" | "provenance" | "from_checkpoint">;
   if (stage === 0) {
-    const given = (): unknown => family.configSchema.parse(recipe.config);
-    const requested = recipe.initial === "random" ? family.randomConfig(bench.template, seed.child("first-config").at(0)) : given();
+    const requested =
+      recipe.initial === "random"
+        ? family.randomConfig(bench.template, seed.child("first-config").at(0))
+        : family.configSchema.parse(recipe.config);
     settled = { requested, provenance: { source: "initial" }, from_checkpoint: 0 };
   } else {
     const proposal = await folder.readRecord(stage - 1, "proposal.json", proposalSchema);

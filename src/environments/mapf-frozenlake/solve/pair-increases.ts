@@ -33,15 +33,10 @@ export class PairIncreases {
   /** The least of δ and `cap` + 1, for agents i ≠ j standing at codes a and b. */
   increase(i: number, j: number, a: number, b: number, cap: number): number {
     if (i > j) return this.increase(j, i, b, a, cap);
-    return Math.min(this.increaseOf(this.entriesOf(i, j), i, j, a, b, cap), cap + 1);
+    return Math.min(this.increaseOf(this.memory.of(i, j), i, j, a, b, cap), cap + 1);
   }
 
-  /** For `increaseOf`: the table of agents i < j. It stays the same from board to board. */
-  entriesOf(i: number, j: number): Int32Array {
-    return this.memory.of(i, j);
-  }
-
-  /** For inner loops: δ of agents i < j, whose entries are at hand; where it is above `cap`, a lower bound above `cap`. */
+  /** For inner loops: δ of agents i < j, whose entries of `memory` are at hand; where it is above `cap`, a lower bound above `cap`. */
   increaseOf(entries: Int32Array, i: number, j: number, a: number, b: number, cap: number): number {
     const known = this.memory.read(entries, a * STRIDE + b);
     const least = leastOf(known);

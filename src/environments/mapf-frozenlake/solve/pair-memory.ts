@@ -22,7 +22,7 @@ export class PairMemory {
     this.base = STEP;
   }
 
-  /** The entries of agents i < j, by position·STRIDE + position. */
+  /** The entries of agents i < j, by position·STRIDE + position: the same array from board to board. */
   of(i: number, j: number): Int32Array {
     const pair = i * MAX_AGENTS + j;
     let table = this.tables[pair];

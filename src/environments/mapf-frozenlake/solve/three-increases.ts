@@ -27,13 +27,13 @@ export class ThreeIncreases {
 
   /** The agents of the next questions, i < j < k. */
   select(i: number, j: number, k: number): void {
-    const { pairs } = this;
+    const { memory } = this.pairs;
     this.i = i;
     this.j = j;
     this.k = k;
-    this.ofIJ = pairs.entriesOf(i, j);
-    this.ofIK = pairs.entriesOf(i, k);
-    this.ofJK = pairs.entriesOf(j, k);
+    this.ofIJ = memory.of(i, j);
+    this.ofIK = memory.of(i, k);
+    this.ofJK = memory.of(j, k);
     this.set = (1 << i) | (1 << j) | (1 << k);
   }
 

@@ -96,7 +96,8 @@ export class TupleIncreases {
   }
 
   /**
-   * Whether the agents of the ascending list finish from their starts with at most `slack` extra. With `keepsPath` the paths of four and more can be asked for.
+   * Whether the agents of the ascending list finish from their starts with at most `slack` extra. With `keepsPath` the paths of four and more can
+   * be asked for.
    * @throws {BudgetExhausted}
    */
   fitsFromStart(agents: readonly number[], slack: number, keepsPath: boolean): boolean {
@@ -143,7 +144,7 @@ export class TupleIncreases {
 
   /**
    * Whether the agents finish from the codes at `codes[at…]` with at most `slack` extra.
-   * @param delta where the frames hold the increases of all pairs, so that the set's threes can be asked first; −1: they are not
+   * @param delta where the frames hold the increases of all pairs, so that the set's parts can be asked first; −1: they are not
    */
   private fits(agents: readonly number[], codes: Int32Array, at: number, slack: number, delta: number): boolean {
     const size = agents.length;
@@ -231,7 +232,7 @@ export class TupleIncreases {
         const alive = frames[masks + b]!;
         let usedA = 0;
         let usedB = 0;
-        const entries = pairs.entriesOf(agents[a]!, agents[b]!);
+        const entries = pairs.memory.of(agents[a]!, agents[b]!);
         for (let u = 0; u < countA; u++) {
           if (((frames[masks + a]! >> u) & 1) === 0) {
             frames[pair + u] = 0;
@@ -383,15 +384,14 @@ export class TupleIncreases {
 
   /** Whether every three of the set fits into what the worst pair of the others leaves, which is never below 0: the cover fits. */
   private threesFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
-    const { three, frames, firstThree } = this;
+    const { three, firstThree } = this;
     const size = agents.length;
     const threes = THREES[size]!;
     let p = firstThree[size]!;
     for (let asked = 0; asked < threes.length; asked++) {
       const { members, otherPairs } = threes[p]!;
       const [a, b, c] = members as [number, number, number];
-      let left = slack;
-      for (let q = 0; q < otherPairs.length; q++) left = Math.min(left, slack - frames[delta + otherPairs[q]!]!);
+      const left = this.leftBy(otherPairs, delta, slack);
       three.select(agents[a]!, agents[b]!, agents[c]!);
       if (!three.fits(codes[at + a]!, codes[at + b]!, codes[at + c]!, left)) {
         firstThree[size] = p;
@@ -404,10 +404,9 @@ export class TupleIncreases {
 
   /** The same of its fours. */
   private foursFit(agents: readonly number[], codes: Int32Array, at: number, delta: number, slack: number): boolean {
-    const { frames, fourAgents, fourCodes } = this;
+    const { fourAgents, fourCodes } = this;
     for (const { members, otherPairs } of FOURS[agents.length]!) {
-      let left = slack;
-      for (let q = 0; q < otherPairs.length; q++) left = Math.min(left, slack - frames[delta + otherPairs[q]!]!);
+      const left = this.leftBy(otherPairs, delta, slack);
       for (let m = 0; m < 4; m++) {
         fourAgents[m] = agents[members[m]!]!;
         fourCodes[m] = codes[at + members[m]!]!;
@@ -415,6 +414,13 @@ export class TupleIncreases {
       if (!this.fits(fourAgents, fourCodes, 0, left, -1)) return false;
     }
     return true;
+  }
+
+  /** What the worst of these pairs leaves of `slack`. */
+  private leftBy(pairs: readonly number[], delta: number, slack: number): number {
+    let most = 0;
+    for (let q = 0; q < pairs.length; q++) most = Math.max(most, this.frames[delta + pairs[q]!]!);
+    return slack - most;
   }
 
   private grow(): void {
