@@ -2,32 +2,28 @@
 import { expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
 import type { Board, Cell } from "../instance.js";
-import { Grid } from "./grid.js";
-import { JointSearch } from "./joint-search.js";
-import { NodeBudget } from "./node-budget.js";
-import { PairIncreases } from "./pair-increases.js";
+import { neighbourTables } from "../neighbours.js";
+import { OFF_GRID, STRIDE } from "./packed-board.js";
 import { certify } from "./solve.js";
+import { partsOfSearches } from "./testing/compile-searches.js";
 import { randomBoard } from "./testing/random-board.js";
 
-const grid = new Grid();
-const budget = new NodeBudget();
-const pairs = new PairIncreases(grid, budget);
-const joint = new JointSearch(grid, pairs, budget);
-const ANY_COST = 1000;
+const parts = await partsOfSearches();
+const memory = () => new Uint8Array(parts.memory.buffer);
+for (const [size, table] of neighbourTables(() => STRIDE, OFF_GRID).entries())
+  memory().set(table, parts.neighbourTablesAt() + size * 4 * STRIDE);
 
 /** The least sum of costs by A* over the joint positions of all agents; −1: unsolvable. */
 function costOfAll({ size, holes, agents }: Board): number {
   const cell = ([row, column]: Cell) => row * size + column;
-  const isHole = new Uint8Array(size * size);
-  for (const hole of holes) isHole[cell(hole)] = 1;
-  const starts = agents.map(({ start }) => cell(start));
-  const goals = agents.map(({ goal }) => cell(goal));
-  budget.start(50_000_000);
-  pairs.reset();
-  if (!grid.load(size, isHole, starts, goals, agents.length)) return -1;
-  grid.completeDistances();
-  const extra = joint.run([...agents.keys()], agents.length, ANY_COST);
-  return extra < 0 ? -1 : grid.sumOfShortest + extra;
+  const bytes = memory();
+  bytes.fill(0, parts.holesAt(), parts.holesAt() + size * size);
+  for (const hole of holes) bytes[parts.holesAt() + cell(hole)] = 1;
+  for (const [a, { start, goal }] of agents.entries()) {
+    bytes[parts.startsAt() + a] = cell(start);
+    bytes[parts.goalsAt() + a] = cell(goal);
+  }
+  return parts.costByJointSearch(size, agents.length, 50_000_000, 1000);
 }
 
 it.each([

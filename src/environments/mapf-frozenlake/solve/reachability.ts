@@ -10,9 +10,8 @@
  * On small boards what is found is kept per (piece, agents): there unsolvable boards are so common that deciding them dominates.
  */
 import { MAX_AGENTS } from "../instance.js";
-import { type Grid, OFF_GRID, STRIDE, UNREACHABLE } from "./grid.js";
-import { JointNodes } from "./joint-nodes.js";
-import type { NodeBudget } from "./node-budget.js";
+import { CellSets } from "./cell-sets.js";
+import { OFF_GRID, type PackedBoard, STRIDE, UNREACHABLE } from "./packed-board.js";
 import { identity, image, PermutationGroup, taking } from "./permutation-group.js";
 
 /** Pieces with more sets of cells than this are left undecided. */
@@ -35,8 +34,11 @@ interface Renamings {
   isKeepable: boolean;
 }
 
+const NONE = new Uint8Array();
+const NO_BOARD: PackedBoard = { size: 0, count: 0, neighbours: NONE, holes: NONE, starts: NONE, goals: NONE, distances: NONE };
+
 export class Reachability {
-  private readonly nodes = new JointNodes();
+  private readonly sets = new CellSets();
   private readonly kept = new Map<number, Renamings>();
   private readonly inPiece = new Uint8Array(STRIDE);
   private readonly members = new Int32Array(MAX_AGENTS);
@@ -44,26 +46,27 @@ export class Reachability {
   private readonly cells = new Int32Array(MAX_AGENTS);
   private agents = 0;
 
-  constructor(
-    private readonly grid: Grid,
-    private readonly budget: NodeBudget,
-  ) {}
+  private board: PackedBoard = NO_BOARD;
 
-  /** Whether asking costs next to nothing: small boards, whose pieces are kept. */
-  get isCheap(): boolean {
-    return this.grid.size <= KEPT_SIZE;
+  /** @param spend counts so many nodes, and throws where the budget ends */
+  constructor(private readonly spend: (nodes: number) => void) {}
+
+  /** Small boards, whose pieces are kept. */
+  private get isCheap(): boolean {
+    return this.board.size <= KEPT_SIZE;
   }
 
   /** Undefined: too large to decide this way. @throws {BudgetExhausted} */
-  isSolvable(): boolean | undefined {
-    const { grid, members } = this;
+  isSolvable(board: PackedBoard): boolean | undefined {
+    this.board = board;
+    const { members } = this;
     let seen = 0;
     let answer: boolean | undefined = true;
-    for (let first = 0; first < grid.count; first++) {
+    for (let first = 0; first < board.count; first++) {
       if ((seen >> first) & 1) continue;
       let size = 0;
-      for (let agent = first; agent < grid.count; agent++) {
-        if (grid.distances[first * STRIDE + grid.goals[agent]!]! >= UNREACHABLE) continue;
+      for (let agent = first; agent < board.count; agent++) {
+        if (board.distances[first * STRIDE + board.goals[agent]!]! >= UNREACHABLE) continue;
         seen |= 1 << agent;
         members[size++] = agent;
       }
@@ -76,28 +79,28 @@ export class Reachability {
   }
 
   private isPieceSolvable(size: number): boolean | undefined {
-    const { grid } = this;
+    const { board } = this;
     this.agents = size;
     let key = size;
     const table = this.members[0]! * STRIDE;
-    for (let cell = 0; cell < grid.cells; cell++) {
-      this.inPiece[cell] = grid.distances[table + cell]! < UNREACHABLE ? 1 : 0;
+    for (let cell = 0; cell < board.size ** 2; cell++) {
+      this.inPiece[cell] = board.distances[table + cell]! < UNREACHABLE ? 1 : 0;
       if (this.inPiece[cell] === 1 && this.isCheap) key |= 16 << cell;
     }
-    key += 2 ** 21 * grid.size;
+    key += 2 ** 21 * board.size;
     const known = this.isCheap ? this.kept.get(key) : undefined;
     const renamings = known ?? this.explore();
     // Kept or not: a board costs the same whatever boards came before it.
-    this.budget.spend(renamings.nodes);
+    this.spend(renamings.nodes);
     if (known === undefined && this.isCheap && renamings.isKeepable) {
       if (this.kept.size >= MOST_KEPT) this.kept.clear();
       this.kept.set(key, renamings);
     }
     if (renamings.group.isFull) return true;
-    const before = renamings.origins(this.sortByCell(grid.starts));
-    const startOf = this.membersByOrigin(before, grid.starts);
-    const after = renamings.origins(this.sortByCell(grid.goals));
-    const goalOf = this.membersByOrigin(after, grid.goals);
+    const before = renamings.origins(this.sortByCell(board.starts));
+    const startOf = this.membersByOrigin(before, board.starts);
+    const after = renamings.origins(this.sortByCell(board.goals));
+    const goalOf = this.membersByOrigin(after, board.goals);
     if (startOf === undefined || goalOf === undefined) return undefined;
     // Both: base place → member. The renaming takes a place to the one where the member that ends there began.
     let renaming = 0;
@@ -110,15 +113,15 @@ export class Reachability {
 
   /** Two agents change places wherever three ways meet, and on a cycle need not; on a path they keep their order. */
   private canPass(): boolean {
-    const { grid, members } = this;
+    const { board, members } = this;
     const table = members[0]! * STRIDE;
-    this.budget.spend(1);
+    this.spend(1);
     let end = -1;
-    for (let cell = 0; cell < grid.cells; cell++) {
-      if (grid.distances[table + cell]! >= UNREACHABLE) continue;
+    for (let cell = 0; cell < board.size ** 2; cell++) {
+      if (board.distances[table + cell]! >= UNREACHABLE) continue;
       let ways = 0;
       for (let direction = cell * 4; direction < cell * 4 + 4; direction++) {
-        if (grid.isFree(grid.neighbours[direction]!)) ways++;
+        if (isFree(board, board.neighbours[direction]!)) ways++;
       }
       if (ways > 2) return true;
       if (ways === 1) end = cell;
@@ -129,14 +132,14 @@ export class Reachability {
     let order = 0;
     for (let cell = end, from = -1; cell >= 0; ) {
       // Bits 0 and 1: whose start came first; bits 2 and 3: whose goal.
-      if (cell === grid.starts[second] && (order & 1) === 0) order |= 2;
-      if (cell === grid.starts[first] && (order & 2) === 0) order |= 1;
-      if (cell === grid.goals[second] && (order & 4) === 0) order |= 8;
-      if (cell === grid.goals[first] && (order & 8) === 0) order |= 4;
+      if (cell === board.starts[second] && (order & 1) === 0) order |= 2;
+      if (cell === board.starts[first] && (order & 2) === 0) order |= 1;
+      if (cell === board.goals[second] && (order & 4) === 0) order |= 8;
+      if (cell === board.goals[first] && (order & 8) === 0) order |= 4;
       let next = -1;
       for (let direction = cell * 4; direction < cell * 4 + 4; direction++) {
-        const beside = grid.neighbours[direction]!;
-        if (beside !== from && grid.isFree(beside)) next = beside;
+        const beside = board.neighbours[direction]!;
+        if (beside !== from && isFree(board, beside)) next = beside;
       }
       from = cell;
       cell = next;
@@ -144,7 +147,7 @@ export class Reachability {
     return (order & 1) === ((order >> 2) & 1);
   }
 
-  private sortByCell(ends: Int32Array): Int32Array {
+  private sortByCell(ends: Uint8Array): Int32Array {
     const { sorted, members } = this;
     for (let a = 0; a < this.agents; a++) {
       const cell = ends[members[a]!]!;
@@ -155,7 +158,7 @@ export class Reachability {
     return sorted;
   }
 
-  private membersByOrigin(origins: number | undefined, ends: Int32Array): number | undefined {
+  private membersByOrigin(origins: number | undefined, ends: Uint8Array): number | undefined {
     if (origins === undefined) return undefined;
     let byOrigin = 0;
     for (let r = 0; r < this.agents; r++) {
@@ -168,48 +171,48 @@ export class Reachability {
 
   /** Walks the sets of cells breadth first from a base set until all renamings are found or no set is left. */
   private explore(): Renamings {
-    const { grid, nodes, cells, agents } = this;
+    const { board, sets, cells, agents } = this;
     const group = new PermutationGroup(agents);
-    nodes.reset();
+    sets.reset();
     let expanded = 0;
     let size = 0;
-    for (let cell = 0; cell < grid.cells && size < agents; cell++) if (this.inPiece[cell] === 1) cells[size++] = cell;
-    nodes.add(packLow(cells, agents), packHigh(cells, agents), identity(agents), -1);
-    for (let node = 0; node < nodes.count && nodes.count <= MOST_SETS; node++) {
+    for (let cell = 0; cell < board.size ** 2 && size < agents; cell++) if (this.inPiece[cell] === 1) cells[size++] = cell;
+    sets.add(cells, agents, identity(agents));
+    for (let node = 0; node < sets.count && sets.count <= MOST_SETS; node++) {
       expanded++;
-      const origins = nodes.cost[node]!;
-      for (let r = 0; r < agents; r++) cells[r] = nodes.code(node, r);
+      const origins = sets.number(node);
+      for (let r = 0; r < agents; r++) cells[r] = sets.cell(node, r);
       for (let r = 0; r < agents; r++) {
         const cell = cells[r]!;
         for (let direction = cell * 4; direction < cell * 4 + 4; direction++) {
-          const beside = grid.neighbours[direction]!;
+          const beside = board.neighbours[direction]!;
           if (beside === OFF_GRID || this.inPiece[beside] === 0 || cells.lastIndexOf(beside, agents - 1) >= 0) continue;
           this.step(origins, r, beside, group);
-          for (let b = 0; b < agents; b++) cells[b] = nodes.code(node, b);
+          for (let b = 0; b < agents; b++) cells[b] = sets.cell(node, b);
         }
       }
       if (agents >= 4) this.rotate(origins, group);
       if (group.isFull) return { group, origins: () => undefined, isWhole: false, isKeepable: true, nodes: expanded };
     }
-    const isWhole = nodes.count <= MOST_SETS;
-    if (!this.isCheap || nodes.count > MOST_KEPT_SETS) {
+    const isWhole = sets.count <= MOST_SETS;
+    if (!this.isCheap || sets.count > MOST_KEPT_SETS) {
       const origins = (sorted: Int32Array) => {
-        const node = nodes.find(packLow(sorted, agents), packHigh(sorted, agents));
-        return node < 0 ? undefined : nodes.cost[node]!;
+        const node = sets.find(sorted, agents);
+        return node < 0 ? undefined : sets.number(node);
       };
       return { group, origins, isWhole, isKeepable: false, nodes: expanded };
     }
     const bySet = new Map<number, number>();
-    for (let node = 0; node < nodes.count; node++) {
-      for (let r = 0; r < agents; r++) cells[r] = nodes.code(node, r);
-      bySet.set(bits(cells, agents), nodes.cost[node]!);
+    for (let node = 0; node < sets.count; node++) {
+      for (let r = 0; r < agents; r++) cells[r] = sets.cell(node, r);
+      bySet.set(bits(cells, agents), sets.number(node));
     }
     return { group, origins: (sorted) => bySet.get(bits(sorted, agents)), isWhole, isKeepable: isWhole, nodes: expanded };
   }
 
   /** Moves the agent at the r-th cell to `to`: a new set, or a loop. Leaves `cells` changed. */
   private step(origins: number, r: number, to: number, group: PermutationGroup): void {
-    const { cells, agents, nodes } = this;
+    const { cells, agents, sets } = this;
     const mover = image(origins, r);
     let moved = origins & ((1 << (3 * r)) - 1);
     let at = r;
@@ -226,11 +229,9 @@ export class Reachability {
     }
     cells[at] = to;
     moved |= mover << (3 * at);
-    const low = packLow(cells, agents);
-    const high = packHigh(cells, agents);
-    const known = nodes.find(low, high);
-    if (known < 0) nodes.add(low, high, moved, -1);
-    else if (nodes.cost[known] !== moved) group.addGenerator(taking(nodes.cost[known]!, moved, agents));
+    const known = sets.find(cells, agents);
+    if (known < 0) sets.add(cells, agents, moved);
+    else if (sets.number(known) !== moved) group.addGenerator(taking(sets.number(known), moved, agents));
   }
 
   /** Rotates every cycle of occupied cells by one: the set stays, the agents on the cycle are renamed. */
@@ -256,7 +257,7 @@ export class Reachability {
   }
 
   private areBeside(r: number, other: number): boolean {
-    const { neighbours } = this.grid;
+    const { neighbours } = this.board;
     const cell = this.cells[r]! * 4;
     const beside = this.cells[other]!;
     return (
@@ -265,20 +266,12 @@ export class Reachability {
   }
 }
 
-function packLow(cells: Int32Array, count: number): number {
-  let packed = 0;
-  for (let r = 0; r < count && r < 4; r++) packed |= cells[r]! << (7 * r);
-  return packed;
-}
-
-function packHigh(cells: Int32Array, count: number): number {
-  let packed = 0;
-  for (let r = 4; r < count; r++) packed |= cells[r]! << (7 * (r - 4));
-  return packed;
-}
-
 function bits(cells: Int32Array, count: number): number {
   let set = 0;
   for (let r = 0; r < count; r++) set |= 1 << cells[r]!;
   return set;
+}
+
+function isFree(board: PackedBoard, cell: number): boolean {
+  return board.holes[cell] === 0;
 }

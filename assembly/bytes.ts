@@ -1,0 +1,17 @@
+/** Small unsigned numbers in memory, as the integers that are computed with. Cells, codes, options and increases all fit into a byte. */
+
+export function byteAt(at: usize): i32 {
+  return <i32>load<u8>(at);
+}
+
+export function setByte(at: usize, value: i32): void {
+  store<u8>(at, <u8>value);
+}
+
+export function wordAt(at: usize): i32 {
+  return load<i32>(at);
+}
+
+export function setWord(at: usize, value: i32): void {
+  store<i32>(at, value);
+}

@@ -1,0 +1,49 @@
+/** What the tests ask of the parts alone; not in the module that is shipped. */
+import { startBudget } from "./budget";
+import { setByte } from "./bytes";
+import { completeDistances, loadBoard, MAX_AGENTS, sumOfShortest } from "./grid";
+import { leastExtraOf } from "./joint-search";
+import { forgetPairs } from "./pair-increases";
+import { leastAt, mostAt, PositionTable } from "./position-table";
+
+export { coverFits, smallestCover } from "./cover";
+export { goalsAt, holesAt, neighbourTablesAt, startsAt } from "./index";
+
+const WEIGHTS = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
+
+/** Room for the weights of a cover. */
+export function weightsAt(): usize {
+  return WEIGHTS;
+}
+
+/** The least sum of costs by A* over the joint positions of all agents; −1: there is no plan. */
+export function costByJointSearch(size: i32, agents: i32, nodes: i32, mostExtra: i32): i32 {
+  const all = memory.data(MAX_AGENTS, 8);
+  for (let agent = 0; agent < agents; agent++) setByte(all + agent, agent);
+  startBudget(nodes);
+  if (!loadBoard(size, agents)) return -1;
+  completeDistances();
+  forgetPairs();
+  const extra = leastExtraOf(all, agents, mostExtra);
+  return extra < 0 ? -1 : sumOfShortest() + extra;
+}
+
+const table = new PositionTable(4);
+
+export function resetTable(): void {
+  table.reset();
+}
+
+export function setLeast(position: u64, least: i32): void {
+  table.setLeast(position, least);
+}
+
+export function setMost(position: u64, most: i32): void {
+  table.setMost(position, most);
+}
+
+/** most·256 + least; −1: nothing is known. */
+export function lookUp(position: u64): i32 {
+  const entry = table.find(position);
+  return entry === 0 ? -1 : mostAt(entry) * 256 + leastAt(entry);
+}

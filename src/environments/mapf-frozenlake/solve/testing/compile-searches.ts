@@ -1,0 +1,74 @@
+/** Compiles assembly/ (AssemblyScript) to WebAssembly. */
+import { readFileSync } from "node:fs";
+import asc from "assemblyscript/asc";
+
+// Part of every JavaScript engine, but not of the types of Node.
+declare const WebAssembly: {
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object, imports: Record<string, Record<string, () => never>>) => { exports: object };
+};
+
+interface Parts {
+  memory: { buffer: ArrayBuffer };
+  weightsAt(): number;
+  smallestCover(weights: number, agents: number): number;
+  coverFits(weights: number, agents: number, limit: number): number;
+  neighbourTablesAt(): number;
+  holesAt(): number;
+  startsAt(): number;
+  goalsAt(): number;
+  costByJointSearch(size: number, agents: number, nodes: number, mostExtra: number): number;
+  resetTable(): void;
+  setLeast(position: bigint, least: number): void;
+  setMost(position: bigint, most: number): void;
+  lookUp(position: bigint): number;
+}
+
+const ROOT = new URL("../../../../../", import.meta.url);
+const OPTIONS = ["-O3", "--converge", "--noAssert", "--runtime", "stub"];
+
+/** The bytes of a module whose exports are those of a file in assembly/. */
+export async function compileAssembly(entry: string): Promise<Uint8Array> {
+  let bytes: Uint8Array | undefined;
+  const { error, stderr } = await asc.main([`assembly/${entry}`, ...OPTIONS, "--outFile", "out.wasm"], {
+    readFile: (name) => read(name),
+    writeFile: (name, contents) => {
+      if (name === "out.wasm") bytes = contents as Uint8Array;
+    },
+    listFiles: () => [],
+  });
+  if (error !== null || bytes === undefined) throw new Error(`assembly/${entry} does not compile: ${stderr.toString()}`);
+  return bytes;
+}
+
+/** An instance of assembly/for-tests.ts: parts of the searches, to be tested alone. */
+export async function partsOfSearches(): Promise<Parts> {
+  const exhausted = () => {
+    throw new Error("the node budget is exhausted");
+  };
+  const never = () => {
+    throw new Error("asked for what no test of a part asks for");
+  };
+  const bytes = await compileAssembly("for-tests.ts");
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
+    budget: { exhausted },
+    solver: { isSolvable: never, deepenWithin: never },
+    env: { abort: never },
+  });
+  return instance.exports as Parts;
+}
+
+/** The source of searches-wasm.ts. */
+export async function compileSearches(): Promise<string> {
+  const text = Buffer.from(await compileAssembly("index.ts")).toString("base64");
+  const lines = text.match(/.{1,120}/g)!.map((line) => `${line}\n`);
+  return `// assembly/, compiled by \`npm run build:searches\`.\n// biome-ignore-all format: generated\nexport const SEARCHES = \`\n${lines.join("")}\`;\n`;
+}
+
+function read(name: string): string | null {
+  try {
+    return readFileSync(new URL(name, ROOT), "utf8");
+  } catch {
+    return null;
+  }
+}
