@@ -4,7 +4,7 @@ import { setByte } from "./bytes";
 import { completeDistances, loadBoard, MAX_AGENTS, sumOfShortest } from "./grid";
 import { leastExtraOf } from "./joint-search";
 import { forgetPairs } from "./pair-increases";
-import { leastAt, mostAt, PositionTable } from "./position-table";
+import { PositionTable } from "./position-table";
 
 export { coverFits, smallestCover } from "./cover";
 export { goalsAt, holesAt, neighbourTablesAt, startsAt } from "./index";
@@ -30,20 +30,19 @@ export function costByJointSearch(size: i32, agents: i32, nodes: i32, mostExtra:
 
 const table = new PositionTable(4);
 
-export function resetTable(): void {
-  table.reset();
+export function resetTable(holdsMost: bool): void {
+  table.reset(holdsMost);
 }
 
-export function setLeast(position: u64, least: i32): void {
-  table.setLeast(position, least);
+export function setLeast(position: u64, code: i32, least: i32): void {
+  table.setLeast(position, code, least);
 }
 
-export function setMost(position: u64, most: i32): void {
-  table.setMost(position, most);
+export function setMost(position: u64, code: i32, most: i32): void {
+  table.setMost(position, code, most);
 }
 
-/** most·256 + least; −1: nothing is known. */
-export function lookUp(position: u64): i32 {
-  const entry = table.find(position);
-  return entry === 0 ? -1 : mostAt(entry) * 256 + leastAt(entry);
+/** most·256 + least. */
+export function lookUp(position: u64, code: i32): i32 {
+  return table.most(position, code) * 256 + table.least(position, code);
 }

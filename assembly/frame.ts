@@ -7,21 +7,20 @@ import { MAX_AGENTS } from "./grid";
 import { Position } from "./position";
 import { takeSpace } from "./space";
 
-/** Options of one agent in one step: five moves, and the goal once as an arrival and once as a cell on the way. */
-const OPTIONS: i32 = 6;
-/** Bytes of one agent's options. */
-const OPTION_ROW: i32 = 2 * OPTIONS;
-/** One pair of agents: for each option of the first the mask of options of the second, then the increases. */
-const PAIR: i32 = OPTIONS + OPTIONS * OPTIONS;
+/** Bytes of one agent's options: five moves, and the goal once as an arrival and once as a cell on the way; room for eight. */
+const OPTION_ROW: i32 = 16;
+/** Bytes of one pair of agents: for each option of the first the mask of options of the second, then a row of increases. */
+const PAIR: i32 = 64;
+const ROW: i32 = 8;
 const AT_CELLS: usize = MAX_AGENTS * OPTION_ROW;
 const AT_CODES: usize = AT_CELLS + MAX_AGENTS;
 const AT_CHOSEN: usize = AT_CODES + MAX_AGENTS;
 const AT_UNMOVED: usize = AT_CHOSEN + MAX_AGENTS;
 const AT_MASKS: usize = AT_UNMOVED + 8;
 const AT_DELTA: usize = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
-const AT_PAIRS: usize = AT_DELTA + MAX_AGENTS * MAX_AGENTS;
+const AT_PAIRS: usize = 512;
 /** As much as a frame needs, and a power of two. */
-const BYTES: usize = 2048;
+const BYTES: usize = 8192;
 
 /** Where the frames begin; deeper than any plan. */
 const MOST_FRAMES: i32 = 2048;
@@ -35,9 +34,11 @@ export function frameAt(depth: i32): usize {
   return load<u32>(FRAMES + (depth << 2));
 }
 
-/** Where the options of the a-th agent stand. */
-export function optionsIn(frame: usize, a: i32): usize {
-  return frame + a * OPTION_ROW;
+/** Takes over the options of the a-th agent. */
+export function copyOptions(frame: usize, a: i32, options: usize): void {
+  const row = frame + a * OPTION_ROW;
+  store<u64>(row, load<u64>(options));
+  store<u32>(row, load<u32>(options, 8), 8);
 }
 
 /** The u-th option of the a-th agent. */
@@ -94,7 +95,7 @@ export function setAllowed(frame: usize, depth: i32, b: i32, mask: i32): void {
 
 /** What is kept of agents a < b. */
 export function pairIn(frame: usize, a: i32, b: i32): usize {
-  return frame + AT_PAIRS + (((b * (b - 1)) >> 1) + a) * PAIR;
+  return frame + AT_PAIRS + (b * MAX_AGENTS + a) * PAIR;
 }
 
 /** The options of the second that go with the u-th of the first, as bits. */
@@ -108,9 +109,9 @@ export function setGoesWith(pair: usize, u: i32, mask: i32): void {
 
 /** The increase of the pair after options u and v. */
 export function increaseIn(pair: usize, u: i32, v: i32): i32 {
-  return byteAt(pair + (OPTIONS + u * OPTIONS + v));
+  return byteAt(pair + (ROW + u * ROW + v));
 }
 
 export function setIncrease(pair: usize, u: i32, v: i32, increase: i32): void {
-  setByte(pair + (OPTIONS + u * OPTIONS + v), increase);
+  setByte(pair + (ROW + u * ROW + v), increase);
 }

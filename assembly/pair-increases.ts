@@ -7,7 +7,7 @@
  */
 import { spend } from "./budget";
 import { addedBy, cellAfter, cellOf, codeAfter, DONE, firstOption, optionAt, optionEnd } from "./grid";
-import { entryOf, leastOf, mostOf, PairTables } from "./pair-table";
+import { entryOf, exactValue, leastOf, mostOf, PairTables } from "./pair-table";
 
 /** Larger increases are reported as MAX_INCREASE, still a lower bound. */
 const MAX_INCREASE: i32 = 60;
@@ -24,6 +24,11 @@ export function pairOf(i: i32, j: i32): usize {
   return pairs.of(i, j);
 }
 
+/** The base of their entries, for inner loops. */
+export function increaseBase(): i32 {
+  return pairs.base;
+}
+
 /** The lesser of δ and `cap` + 1, for agents i ≠ j standing at codes a and b. */
 export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   const increase = i < j ? increaseAt(pairs.of(i, j), i, j, a, b, cap) : increaseAt(pairs.of(j, i), j, i, b, a, cap);
@@ -32,11 +37,12 @@ export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
 
 /** For inner loops: δ of agents i < j, whose table is at hand; where it is above `cap`, a lower bound above `cap`. */
 export function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
-  const exact = pairs.exact(entryOf(table, a, b));
+  const exact = exactValue(entryOf(table, a, b), pairs.base);
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);
 }
 
-function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
+/** As `increaseAt` where the entry does not say it exactly. */
+export function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   const entry = entryOf(table, a, b);
   const most = min(cap, MAX_INCREASE - 1);
   let least = leastOf(pairs.read(entry));

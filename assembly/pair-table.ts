@@ -47,12 +47,6 @@ export class PairTables {
     return known < 0 ? NOTHING : known;
   }
 
-  /** The value of an entry whose least and greatest agree; −1 where they do not. */
-  exact(entry: usize): i32 {
-    const known = wordAt(entry) - this.base;
-    return known >= 0 && (known & 255) === known >> 8 ? known & 255 : -1;
-  }
-
   setLeast(entry: usize, least: i32): void {
     setWord(entry, this.base + ((this.read(entry) & ~255) | least));
   }
@@ -65,6 +59,12 @@ export class PairTables {
 /** The entry of two positions in a table. */
 export function entryOf(table: usize, a: i32, b: i32): usize {
   return table + ((a * STRIDE + b) << 2);
+}
+
+/** The value of an entry whose least and greatest agree; −1 where they do not. */
+export function exactValue(entry: usize, base: i32): i32 {
+  const known = wordAt(entry) - base;
+  return known >= 0 && (known & 255) === known >> 8 ? known & 255 : -1;
 }
 
 /** The proven least value. */

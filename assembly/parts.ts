@@ -1,19 +1,22 @@
 /** The parts of a set of agents that are asked about before the whole set: its threes, on the hardest boards its fours as well. */
-import { setWord, wordAt } from "./bytes";
+import { byteAt, setByte, setWord, wordAt } from "./bytes";
 import { MAX_AGENTS } from "./grid";
 
-/** Room for all threes or fours of eight agents, as masks of places in the set. */
-const ROOM: i32 = 72;
+/** Most parts that a set can have: the fours of eight agents. */
+const MOST: i32 = 70;
+/** Bytes of a part: its places as bits, how many pairs are left, and where each of these is among the increases, at most ten. */
+const PART: i32 = 16;
+const AT_PAIRS: usize = 2;
 
 export class Parts {
-  private readonly masks: usize = heap.alloc((MAX_AGENTS + 1) * ROOM * 4);
+  private readonly parts: usize = heap.alloc((MAX_AGENTS + 1) * MOST * PART);
   private readonly counts: usize = heap.alloc((MAX_AGENTS + 1) * 4);
 
-  /** @param size of the parts */
+  /** @param size of the parts, at least three */
   constructor(size: i32) {
     for (let whole = 0; whole <= MAX_AGENTS; whole++) {
       let count = 0;
-      for (let mask = 0; mask < 1 << whole; mask++) if (popcnt(mask) === size) setWord(this.masks + ((whole * ROOM + count++) << 2), mask);
+      for (let mask = 0; mask < 1 << whole; mask++) if (popcnt(mask) === size) write(this.part(whole, count++), whole, mask);
       setWord(this.counts + (whole << 2), count);
     }
   }
@@ -23,8 +26,29 @@ export class Parts {
     return wordAt(this.counts + (whole << 2));
   }
 
-  /** The places of the p-th part in a set of this size, as bits. */
-  mask(whole: i32, p: i32): i32 {
-    return wordAt(this.masks + ((whole * ROOM + p) << 2));
+  /** The p-th part of a set of this size, for `maskOf` and `worstOther`. */
+  part(whole: i32, p: i32): usize {
+    return this.parts + (whole * MOST + p) * PART;
   }
+}
+
+function write(part: usize, whole: i32, mask: i32): void {
+  let count = 0;
+  for (let d = 0; d < whole; d++) {
+    for (let e = d + 1; e < whole; e++) if ((((mask >> d) | (mask >> e)) & 1) === 0) setByte(part + AT_PAIRS + count++, d * MAX_AGENTS + e);
+  }
+  setByte(part, mask);
+  setByte(part + 1, count);
+}
+
+/** The places of a part in its set, as bits. */
+export function maskOf(part: usize): i32 {
+  return byteAt(part);
+}
+
+/** The greatest increase of two of the set that are not in the part. @param delta increases of all pairs, a·8 + b */
+export function worstOther(part: usize, delta: usize): i32 {
+  let most = 0;
+  for (let q = byteAt(part + 1) - 1; q >= 0; q--) most = max(most, byteAt(delta + byteAt(part + AT_PAIRS + q)));
+  return most;
 }

@@ -1,94 +1,125 @@
 /**
- * What is proven about the increases of sets of agents at joint positions: a hash table from the packed position, set included, to the
- * proven least and greatest increase. An entry is sixteen bytes, so that a look-up touches one line of the processor's cache. Stamps instead
- * of clearing; memory only grows.
+ * What is proven about the increases of sets of agents at joint positions: a hash table from the positions of all agents but one to what is
+ * known for every code of that one, since its moves are what is asked for in turn. A block is one line of the processor's cache: the key, then
+ * a byte for each of 52 codes (proven least increases alone) or two for each of 26 (least and greatest). Stamps instead of clearing; memory
+ * only grows.
  */
 import { byteAt, setByte } from "./bytes";
 import { codeShift, hashOf, Position } from "./position";
 import { leaveSpace, takeSpace } from "./space";
 
-/** Of an entry, in bytes: the position comes first. */
-const ENTRY: u32 = 16;
+/** Of a block, in bytes: the key comes first. */
+const BLOCK: u32 = 64;
 const STAMP: usize = 8;
-const LEAST: usize = 12;
-const MOST: usize = 13;
-/** Nothing proven: least 0, greatest 255. */
-const NOTHING: u32 = 255 << 8;
-const ENTRIES_AT_FIRST: u32 = 2048;
-/** Entries. */
-const MANY: u32 = 1 << 21;
+const VALUES: usize = 12;
+const CODES: i32 = 52;
+const CODES_OF_BOTH: i32 = 26;
+const BLOCKS_AT_FIRST: u32 = 256;
+/** Blocks. */
+const MANY: u32 = 1 << 20;
+/** No position: it has all the codes' bits and no set. */
+const NO_KEY: Position = 0x0fff_ffff_0fff_ffff;
 
 export class PositionTable {
-  private stamp: u32 = 0;
+  private stamp: u32 = 1;
   private count: u32 = 0;
   /** Where the table begins, and its size in bytes. */
-  private table: usize = 0;
-  private bytes: u32 = ENTRY * ENTRIES_AT_FIRST;
+  private table: usize = takeSpace(BLOCK * BLOCKS_AT_FIRST);
+  private bytes: u32 = BLOCK * BLOCKS_AT_FIRST;
+  /** What was found last: a key, and its block or 0. */
+  private lastKey: Position = NO_KEY;
+  private lastBlock: usize = 0;
   private readonly shift: i32;
+  private codes: i32 = CODES;
 
-  /** @param last the agent whose code is the last to be chosen: positions that differ in it alone lie together, since they are asked for in turn */
-  constructor(last: i32) {
-    this.shift = codeShift(last);
+  /** @param agent the one whose codes share a block; positions are asked for without it, its bits 0 */
+  constructor(agent: i32) {
+    this.shift = codeShift(agent);
   }
 
-  /** Forgets everything. */
-  reset(): void {
-    if (this.table === 0) this.table = takeSpace(this.bytes);
+  /** Forgets everything. @param holdsMost whether greatest increases are kept as well from now on */
+  reset(holdsMost: bool): void {
+    this.codes = holdsMost ? CODES_OF_BOTH : CODES;
     this.count = 0;
+    this.lastKey = NO_KEY;
     if (++this.stamp !== 0) return;
     memory.fill(this.table, 0, this.bytes);
     this.stamp = 1;
   }
 
-  /** Whether it is time to enter only what a search was spent on: some 70 MB a memory, twice that while it grows. */
-  get isLarge(): bool {
-    return this.count >= MANY;
+  /** The proven least increase; 0 where nothing is known. */
+  least(position: Position, code: i32): i32 {
+    const part = this.part(code);
+    const block = this.find(position | ((<u64>part) << this.shift));
+    return block === 0 ? 0 : byteAt(block + VALUES + (code - part * this.codes));
   }
 
-  /** The entry of a position, until the next change; 0: nothing is known. */
-  find(position: Position): usize {
+  /** The proven greatest increase; 255 where nothing is known. */
+  most(position: Position, code: i32): i32 {
+    const part = this.part(code);
+    const block = this.find(position | ((<u64>part) << this.shift));
+    return block === 0 ? 255 : 255 - byteAt(block + VALUES + CODES_OF_BOTH + (code - part * CODES_OF_BOTH));
+  }
+
+  setLeast(position: Position, code: i32, least: i32): void {
+    const part = this.part(code);
+    setByte(this.enter(position | ((<u64>part) << this.shift)) + VALUES + (code - part * this.codes), least);
+  }
+
+  setMost(position: Position, code: i32, most: i32): void {
+    const part = this.part(code);
+    setByte(this.enter(position | ((<u64>part) << this.shift)) + VALUES + CODES_OF_BOTH + (code - part * CODES_OF_BOTH), 255 - most);
+  }
+
+  /** As `setLeast`, for what no search was spent on: once the table is large only in blocks that are there. */
+  noteLeast(position: Position, code: i32, least: i32): void {
+    if (this.count < MANY || this.find(position | ((<u64>this.part(code)) << this.shift)) !== 0) this.setLeast(position, code, least);
+  }
+
+  /** Which block of its position a code is in. */
+  private part(code: i32): i32 {
+    return this.codes === CODES ? (code * 79) >> 12 : (code * 158) >> 12;
+  }
+
+  private find(key: Position): usize {
+    if (key === this.lastKey) return this.lastBlock;
+    const block = this.lookUp(key);
+    this.lastKey = key;
+    this.lastBlock = block;
+    return block;
+  }
+
+  private lookUp(key: Position): usize {
     const table = this.table;
-    const mask = this.bytes - ENTRY;
+    const mask = this.bytes - BLOCK;
     const stamp = this.stamp;
-    let at = this.home(position) & mask;
+    let at = (hashOf(key) * BLOCK) & mask;
     while (load<u32>(table + at, STAMP) === stamp) {
-      if (load<u64>(table + at) === position) return table + at;
-      at = (at + ENTRY) & mask;
+      if (load<u64>(table + at) === key) return table + at;
+      at = (at + BLOCK) & mask;
     }
     return 0;
   }
 
-  setLeast(position: Position, least: i32): void {
-    setByte(this.enter(position) + LEAST, least);
-  }
-
-  setMost(position: Position, most: i32): void {
-    setByte(this.enter(position) + MOST, most);
-  }
-
-  /** In bytes from the beginning, still to be taken modulo the size. */
-  private home(position: Position): u32 {
-    const shift = this.shift;
-    return (hashOf(position & ~((<u64>127) << shift)) + <u32>((position >> shift) & 127)) * ENTRY;
-  }
-
-  private enter(position: Position): usize {
-    const known = this.find(position);
+  private enter(key: Position): usize {
+    const known = this.find(key);
     if (known !== 0) return known;
-    if (++this.count * 2 * ENTRY > this.bytes) this.grow();
-    return this.place(position, NOTHING);
+    if (++this.count * 2 * BLOCK > this.bytes) this.grow();
+    const block = this.freeBlock(key);
+    memory.fill(block, 0, BLOCK);
+    store<u64>(block, key);
+    store<u32>(block, this.stamp, STAMP);
+    this.lastKey = key;
+    this.lastBlock = block;
+    return block;
   }
 
-  /** Takes the first free entry for a position that has none. */
-  private place(position: Position, proven: u32): usize {
-    const table = this.table;
-    const mask = this.bytes - ENTRY;
-    let at = this.home(position) & mask;
-    while (load<u32>(table + at, STAMP) === this.stamp) at = (at + ENTRY) & mask;
-    store<u64>(table + at, position);
-    store<u32>(table + at, this.stamp, STAMP);
-    store<u32>(table + at, proven, LEAST);
-    return table + at;
+  /** The first free block for a key that has none. */
+  private freeBlock(key: Position): usize {
+    const mask = this.bytes - BLOCK;
+    let at = (hashOf(key) * BLOCK) & mask;
+    while (load<u32>(this.table + at, STAMP) === this.stamp) at = (at + BLOCK) & mask;
+    return this.table + at;
   }
 
   private grow(): void {
@@ -96,18 +127,9 @@ export class PositionTable {
     const bytes = this.bytes;
     this.table = takeSpace(bytes * 2);
     this.bytes = bytes * 2;
-    for (let at = before; at < before + bytes; at += ENTRY)
-      if (load<u32>(at, STAMP) === this.stamp) this.place(load<u64>(at), load<u32>(at, LEAST));
+    for (let block = before; block < before + bytes; block += BLOCK) {
+      if (load<u32>(block, STAMP) === this.stamp) memory.copy(this.freeBlock(load<u64>(block)), block, BLOCK);
+    }
     leaveSpace(before, bytes);
   }
-}
-
-/** Proven least increase of an entry. */
-export function leastAt(entry: usize): i32 {
-  return byteAt(entry + LEAST);
-}
-
-/** Proven greatest increase of an entry; 255: nothing proven. */
-export function mostAt(entry: usize): i32 {
-  return byteAt(entry + MOST);
 }

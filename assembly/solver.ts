@@ -23,7 +23,7 @@ import { KeptPlan } from "./kept-plan";
 import { leastMakespanOf, placeFromMakespanSearch } from "./makespan-search";
 import { forgetPairs, pairIncrease } from "./pair-increases";
 import { forgetPairMakespans } from "./pair-makespans";
-import { Parts } from "./parts";
+import { maskOf, Parts } from "./parts";
 import { clearPlan, planAgent, planOnTime } from "./planner";
 import { fitsFromStart, forgetTuples, MOST_INCREASE, placeFromTuples } from "./tuples";
 
@@ -177,7 +177,7 @@ function partsFit(asked: i32, upper: i32): bool {
   for (let size = 3; size < count; size++) {
     const sets = unchecked(parts[size - 3]);
     for (let p = 0; p < sets.count(count); p++) {
-      const set = sets.mask(count, p);
+      const set = maskOf(sets.part(count, p));
       if (upper < UNBOUNDED && !waitForbidden() && extraInPlan(set) <= asked) continue;
       if (!fitsFromStart(set, asked, false)) return false;
     }

@@ -6,11 +6,11 @@ import { spend } from "./budget";
 import { addedBy, cellAfter, cellOf, codeAfter, DONE, firstOption, optionAt, optionEnd } from "./grid";
 import { increaseAt, pairOf } from "./pair-increases";
 import { bitsOfSet, Position, placed } from "./position";
-import { leastAt, mostAt, PositionTable } from "./position-table";
+import { PositionTable } from "./position-table";
 
 const known = new PositionTable(2);
 
-// The agents at hand, i < j < k, and what is known of their pairs.
+// The agents at hand, i < j < k, and what is known of their pairs: looked for when a search begins (0: it has not).
 let i: i32 = 0;
 let j: i32 = 0;
 let k: i32 = 0;
@@ -21,7 +21,7 @@ let bits: Position = 0;
 
 /** Forgets everything: for another board, or for other moves (waits forbidden). */
 export function forgetThrees(): void {
-  known.reset();
+  known.reset(true);
 }
 
 /** The agents of the next questions, in ascending order. */
@@ -29,25 +29,25 @@ export function selectThree(first: i32, second: i32, third: i32): void {
   i = first;
   j = second;
   k = third;
-  ofIJ = pairOf(first, second);
-  ofIK = pairOf(first, third);
-  ofJK = pairOf(second, third);
+  ofIJ = 0;
   bits = bitsOfSet((1 << first) | (1 << second) | (1 << third));
 }
 
 /** Whether the selected agents finish from codes a, b and c with at most `slack` extra. */
 export function threeFits(a: i32, b: i32, c: i32, slack: i32): bool {
   if (a === DONE && b === DONE && c === DONE) return true;
-  const position = bits | placed(a, 0) | placed(b, 1) | placed(c, 2);
-  const entry = known.find(position);
-  if (entry !== 0) {
-    if (slack < leastAt(entry)) return false;
-    if (slack >= mostAt(entry)) return true;
-  }
+  const position = bits | placed(a, 0) | placed(b, 1);
+  if (slack < known.least(position, c)) return false;
+  if (slack >= known.most(position, c)) return true;
   spend(1);
+  if (ofIJ === 0) {
+    ofIJ = pairOf(i, j);
+    ofIK = pairOf(i, k);
+    ofJK = pairOf(j, k);
+  }
   const found = leadsOn(a, b, c, slack);
-  if (found) known.setMost(position, slack);
-  else known.setLeast(position, slack + 1);
+  if (found) known.setMost(position, c, slack);
+  else known.setLeast(position, c, slack + 1);
   return found;
 }
 

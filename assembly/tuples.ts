@@ -22,12 +22,12 @@ import {
   chosenIn,
   chosenMove,
   codesIn,
+  copyOptions,
   deltaIn,
   frameAt,
   goesWith,
   increaseIn,
   moveIn,
-  optionsIn,
   pairIn,
   setAllowed,
   setGoesWith,
@@ -35,12 +35,13 @@ import {
   setUnmoved,
   unmovedIn,
 } from "./frame";
-import { addedBy, cellAfter, cellOf, codeAfter, DONE, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
-import { increaseAt, pairIncrease, pairOf } from "./pair-increases";
-import { Parts } from "./parts";
+import { addedBy, agentCount, cellAfter, cellOf, codeAfter, DONE, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
+import { findIncrease, increaseBase, pairIncrease, pairOf } from "./pair-increases";
+import { entryOf, exactValue } from "./pair-table";
+import { maskOf, Parts, worstOther } from "./parts";
 import { endPath, putCell } from "./planner";
-import { bitsOfSet, codeShift, Position, packed, placed } from "./position";
-import { leastAt, mostAt, PositionTable } from "./position-table";
+import { bitsOfSet, codeIn, codeShift, Position, packed, placed } from "./position";
+import { PositionTable } from "./position-table";
 import { forgetThrees, selectThree, threeFits } from "./threes";
 
 /** Larger increases are not asked for: they would not fit into the memory's bytes. */
@@ -60,7 +61,9 @@ const ofFive = new PositionTable(4);
 const ofSix = new PositionTable(5);
 const ofSeven = new PositionTable(6);
 const ofEight = new PositionTable(7);
-const halves = new PositionTable(4);
+const halvesOf2 = new PositionTable(1);
+const halvesOf3 = new PositionTable(2);
+const halvesOf5 = new PositionTable(4);
 
 let depth: i32 = 0;
 /** The budget's nodes at the last reset. */
@@ -84,12 +87,15 @@ let recordedSize: i32 = 0;
 /** Forgets everything: for another board, or for other moves (waits forbidden). */
 export function forgetTuples(): void {
   forgetThrees();
-  ofFour.reset();
-  ofFive.reset();
-  ofSix.reset();
-  ofSeven.reset();
-  ofEight.reset();
-  halves.reset();
+  const count = agentCount();
+  ofFour.reset(count > 4);
+  ofFive.reset(count > 5);
+  ofSix.reset(count > 6);
+  ofSeven.reset(count > 7);
+  ofEight.reset(false);
+  halvesOf2.reset(false);
+  halvesOf3.reset(false);
+  halvesOf5.reset(false);
   memory.fill(FIRST_THREE, 0, MAX_AGENTS + 1);
   spentBefore = spentNodes();
 }
@@ -163,6 +169,10 @@ function halfOf(size: i32): i32 {
   return size < 6 ? 2 : size === 6 ? 3 : size === 7 ? 5 : 0;
 }
 
+function halvesOf(size: i32): PositionTable {
+  return size < 6 ? halvesOf2 : size === 6 ? halvesOf3 : halvesOf5;
+}
+
 /**
  * Whether the agents finish from the codes with at most `slack` extra.
  * @param agents ascending, and `codes`: bytes
@@ -184,15 +194,14 @@ function fits(agents: usize, size: i32, codes: usize, slack: i32, delta: usize):
     return true;
   }
   const ofSet = bitsOfSet(set);
-  const position = ofSet | packed(codes, size);
+  const position = ofSet | packed(codes, size - 1);
+  const last = byteAt(codes + size - 1);
   const known = tableOf(size);
-  const entry = known.find(position);
-  if (entry !== 0) {
-    if (slack < leastAt(entry)) return false;
-    if (slack >= mostAt(entry) && size !== recordedSize) return true;
-  }
+  if (slack < known.least(position, last)) return false;
+  const isPart = size < agentCount();
+  if (isPart && slack >= known.most(position, last)) return true;
   if (delta !== 0 && !partsFit(agents, size, codes, delta, slack)) {
-    known.setLeast(position, slack + 1);
+    known.setLeast(position, last, slack + 1);
     return false;
   }
   spend(1);
@@ -200,10 +209,9 @@ function fits(agents: usize, size: i32, codes: usize, slack: i32, delta: usize):
   if (frame === 0) giveUp();
   const found = fillFrame(agents, size, codes, frame, slack) && extend(agents, size, frame, 0, slack, ofSet);
   depth--;
-  if (found) {
-    record(codes, size);
-    known.setMost(position, slack);
-  } else known.setLeast(position, slack + 1);
+  if (!found) known.setLeast(position, last, slack + 1);
+  else if (isPart) known.setMost(position, last, slack);
+  if (found) record(codes, size);
   return found;
 }
 
@@ -226,7 +234,7 @@ function fillFrame(agents: usize, size: i32, codes: usize, frame: usize, slack: 
     const first = firstOption(agent, code);
     const count = optionCount(agent, code, slack);
     if (count === 0) return false;
-    memory.copy(optionsIn(frame, a), first, 12);
+    copyOptions(frame, a, first);
     setAllowed(frame, 0, a, (1 << count) - 1);
   }
   setUnmoved(frame, unmoved);
@@ -244,6 +252,7 @@ function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, slack: i32): boo
   const cellB = byteAt(cellsIn(frame) + b);
   const pair = pairIn(frame, a, b);
   const table = pairOf(i, j);
+  const base = increaseBase();
   const aliveB = allowedIn(frame, 0, b);
   let usedA = 0;
   let usedB = 0;
@@ -252,6 +261,7 @@ function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, slack: i32): boo
     const moveA = moveIn(frame, a, u);
     const nextA = cellAfter(moveA);
     const left = slack - addedBy(moveA);
+    const row = entryOf(table, codeAfter(moveA), 0);
     let mask = 0;
     for (let rest = aliveB; rest !== 0; rest &= rest - 1) {
       const v = ctz(rest);
@@ -260,7 +270,8 @@ function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, slack: i32): boo
       if (leftOfBoth < 0) break; // options come by what they add
       const nextB = cellAfter(moveB);
       if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
-      const increase = increaseAt(table, i, j, codeAfter(moveA), codeAfter(moveB), leftOfBoth);
+      let increase = exactValue(row + (codeAfter(moveB) << 2), base);
+      if (increase < 0) increase = findIncrease(table, i, j, codeAfter(moveA), codeAfter(moveB), leftOfBoth);
       if (increase > leftOfBoth) continue;
       mask |= 1 << v;
       setIncrease(pair, u, v, increase);
@@ -278,11 +289,12 @@ function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, slack: i32): boo
 function extend(agents: usize, size: i32, frame: usize, a: i32, slack: i32, position: Position): bool {
   if (a === size - 1) return finish(agents, size, frame, slack, position);
   if (a === 0 || a !== halfOf(size)) return goThrough(agents, size, frame, a, slack, position);
-  const half = position | unmovedIn(frame) | ((<u64>halfMove(frame, a, size)) << codeShift(size));
-  const entry = halves.find(half);
-  if (entry !== 0 && slack < leastAt(entry)) return false;
+  const known = halvesOf(size);
+  const code = codeIn(position, a - 1);
+  const half = (position & ~placed(127, a - 1)) | unmovedIn(frame) | ((<u64>halfMove(frame, a, size)) << codeShift(size));
+  if (slack < known.least(half, code)) return false;
   if (goThrough(agents, size, frame, a, slack, position)) return true;
-  if (entry !== 0 || !halves.isLarge) halves.setLeast(half, slack + 1);
+  known.noteLeast(half, code, slack + 1);
   return false;
 }
 
@@ -339,12 +351,11 @@ function finish(agents: usize, size: i32, frame: usize, slack: i32, position: Po
     const move = moveIn(frame, a, u);
     const left = slack - addedBy(move);
     if (left < 0) return false;
-    const whole = position | placed(codeAfter(move), a);
-    const entry = known.find(whole);
-    if (entry !== 0 && left < leastAt(entry)) continue;
+    const code = codeAfter(move);
+    if (left < known.least(position, code)) continue;
     choose(frame, a, u);
     if (!takeIncreases(frame, a, u, left) || !coverFits(deltaIn(frame), size, left)) {
-      if (entry !== 0 || !known.isLarge) known.setLeast(whole, left + 1);
+      known.noteLeast(position, code, left + 1);
       continue;
     }
     const codes = codesIn(frame);
@@ -375,12 +386,13 @@ function threesFit(agents: usize, size: i32, codes: usize, delta: usize, slack: 
   const count = threes.count(size);
   let p = byteAt(FIRST_THREE + size);
   for (let asked = 0; asked < count; asked++) {
-    const mask = threes.mask(size, p);
+    const part = threes.part(size, p);
+    const mask = maskOf(part);
     const a = ctz(mask);
     const b = ctz(mask & (mask - 1));
     const c = 31 - clz(mask);
     selectThree(byteAt(agents + a), byteAt(agents + b), byteAt(agents + c));
-    if (!threeFits(byteAt(codes + a), byteAt(codes + b), byteAt(codes + c), slack - worstPair(delta, size, mask))) {
+    if (!threeFits(byteAt(codes + a), byteAt(codes + b), byteAt(codes + c), slack - worstOther(part, delta))) {
       setByte(FIRST_THREE + size, p);
       return false;
     }
@@ -392,24 +404,14 @@ function threesFit(agents: usize, size: i32, codes: usize, delta: usize, slack: 
 /** The same of its fours. */
 function foursFit(agents: usize, size: i32, codes: usize, delta: usize, slack: i32): bool {
   for (let p = 0; p < fours.count(size); p++) {
-    const mask = fours.mask(size, p);
+    const part = fours.part(size, p);
     let m = 0;
-    for (let rest = mask; rest !== 0; rest &= rest - 1) {
+    for (let rest = maskOf(part); rest !== 0; rest &= rest - 1) {
       const a = ctz(rest);
       setByte(FOUR_AGENTS + m, byteAt(agents + a));
       setByte(FOUR_CODES + m++, byteAt(codes + a));
     }
-    if (!fits(FOUR_AGENTS, 4, FOUR_CODES, slack - worstPair(delta, size, mask), 0)) return false;
+    if (!fits(FOUR_AGENTS, 4, FOUR_CODES, slack - worstOther(part, delta), 0)) return false;
   }
   return true;
-}
-
-/** The greatest increase of two that are not in the mask. */
-function worstPair(delta: usize, size: i32, mask: i32): i32 {
-  let most = 0;
-  for (let d = 0; d < size; d++) {
-    if ((mask >> d) & 1) continue;
-    for (let e = d + 1; e < size; e++) if (((mask >> e) & 1) === 0) most = max(most, byteAt(delta + d * MAX_AGENTS + e));
-  }
-  return most;
 }
