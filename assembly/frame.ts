@@ -9,18 +9,19 @@ import { takeSpace } from "./space";
 
 /** Bytes of one agent's options: five moves, and the goal once as an arrival and once as a cell on the way; room for eight. */
 const OPTION_ROW: i32 = 16;
-/** Bytes of one pair of agents: for each option of the first the mask of options of the second, then a row of increases. */
-const PAIR: i32 = 64;
-const ROW: i32 = 8;
+/** Bytes of one pair of agents: for each option of the first the mask of options of the second, then what their moves cost (pair-moves.ts). */
+const PAIR: i32 = 16;
+const AT_MOVES: usize = 8;
 const AT_CELLS: usize = MAX_AGENTS * OPTION_ROW;
 const AT_CODES: usize = AT_CELLS + MAX_AGENTS;
 const AT_CHOSEN: usize = AT_CODES + MAX_AGENTS;
-const AT_UNMOVED: usize = AT_CHOSEN + MAX_AGENTS;
+const AT_ADDED: usize = AT_CHOSEN + MAX_AGENTS;
+const AT_UNMOVED: usize = AT_ADDED + MAX_AGENTS;
 const AT_MASKS: usize = AT_UNMOVED + 8;
 const AT_DELTA: usize = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
 const AT_PAIRS: usize = 512;
 /** As much as a frame needs, and a power of two. */
-const BYTES: usize = 8192;
+const BYTES: usize = 2048;
 
 /** Where the frames begin; deeper than any plan. */
 const MOST_FRAMES: i32 = 2048;
@@ -75,8 +76,15 @@ export function chosenIn(frame: usize, a: i32): i32 {
   return byteAt(frame + AT_CHOSEN + a);
 }
 
-export function choose(frame: usize, a: i32, u: i32): void {
+/** Chooses its u-th option, which adds so much. */
+export function choose(frame: usize, a: i32, u: i32, added: i32): void {
   setByte(frame + AT_CHOSEN + a, u);
+  setByte(frame + AT_ADDED + a, added);
+}
+
+/** What it adds. */
+export function addedIn(frame: usize, a: i32): i32 {
+  return byteAt(frame + AT_ADDED + a);
 }
 
 /** Its move. */
@@ -103,15 +111,15 @@ export function goesWith(pair: usize, u: i32): i32 {
   return byteAt(pair + u);
 }
 
-export function setGoesWith(pair: usize, u: i32, mask: i32): void {
-  setByte(pair + u, mask);
+/** All of these at once, a byte for each option of the first. */
+export function setGoesWith(pair: usize, masks: u64): void {
+  store<u64>(pair, masks);
 }
 
-/** The increase of the pair after options u and v. */
-export function increaseIn(pair: usize, u: i32, v: i32): i32 {
-  return byteAt(pair + (ROW + u * ROW + v));
+export function movesIn(pair: usize): usize {
+  return load<u32>(pair, AT_MOVES);
 }
 
-export function setIncrease(pair: usize, u: i32, v: i32, increase: i32): void {
-  setByte(pair + (ROW + u * ROW + v), increase);
+export function setMoves(pair: usize, moves: usize): void {
+  store<u32>(pair, <u32>moves, AT_MOVES);
 }

@@ -24,11 +24,6 @@ export function pairOf(i: i32, j: i32): usize {
   return pairs.of(i, j);
 }
 
-/** The base of their entries, for inner loops. */
-export function increaseBase(): i32 {
-  return pairs.base;
-}
-
 /** The lesser of δ and `cap` + 1, for agents i ≠ j standing at codes a and b. */
 export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   const increase = i < j ? increaseAt(pairs.of(i, j), i, j, a, b, cap) : increaseAt(pairs.of(j, i), j, i, b, a, cap);
@@ -41,8 +36,7 @@ export function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i3
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);
 }
 
-/** As `increaseAt` where the entry does not say it exactly. */
-export function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
+function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   const entry = entryOf(table, a, b);
   const most = min(cap, MAX_INCREASE - 1);
   let least = leastOf(pairs.read(entry));

@@ -76,8 +76,18 @@ export class PositionTable {
     if (this.count < MANY || this.find(position | ((<u64>this.part(code)) << this.shift)) !== 0) this.setLeast(position, code, least);
   }
 
+  /** For loops over many codes of one position: the block of a part of them, until the next change; 0: nothing is known. */
+  block(position: Position, part: i32): usize {
+    return this.find(position | ((<u64>part) << this.shift));
+  }
+
+  /** The proven least increase of a code in the block of its part. */
+  leastIn(block: usize, part: i32, code: i32): i32 {
+    return byteAt(block + VALUES + (code - part * this.codes));
+  }
+
   /** Which block of its position a code is in. */
-  private part(code: i32): i32 {
+  part(code: i32): i32 {
     return this.codes === CODES ? (code * 79) >> 12 : (code * 158) >> 12;
   }
 

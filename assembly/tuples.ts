@@ -16,6 +16,7 @@ import { giveUp, spend, spentNodes } from "./budget";
 import { byteAt, setByte } from "./bytes";
 import { coverFits } from "./cover";
 import {
+  addedIn,
   allowedIn,
   cellsIn,
   choose,
@@ -26,18 +27,18 @@ import {
   deltaIn,
   frameAt,
   goesWith,
-  increaseIn,
+  movesIn,
   moveIn,
   pairIn,
   setAllowed,
   setGoesWith,
-  setIncrease,
+  setMoves,
   setUnmoved,
   unmovedIn,
 } from "./frame";
 import { addedBy, agentCount, cellAfter, cellOf, codeAfter, DONE, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
-import { findIncrease, increaseBase, pairIncrease, pairOf } from "./pair-increases";
-import { entryOf, exactValue } from "./pair-table";
+import { pairIncrease } from "./pair-increases";
+import { allowedBy, costIn, forgetPairMoves, movesOfPair } from "./pair-moves";
 import { maskOf, Parts, worstOther } from "./parts";
 import { endPath, putCell } from "./planner";
 import { bitsOfSet, codeIn, codeShift, Position, packed, placed } from "./position";
@@ -86,6 +87,7 @@ let recordedSize: i32 = 0;
 
 /** Forgets everything: for another board, or for other moves (waits forbidden). */
 export function forgetTuples(): void {
+  forgetPairMoves();
   forgetThrees();
   const count = agentCount();
   ofFour.reset(count > 4);
@@ -240,43 +242,24 @@ function fillFrame(agents: usize, size: i32, codes: usize, frame: usize, slack: 
   setUnmoved(frame, unmoved);
   for (let b = 1; b < size; b++) {
     for (let a = 0; a < b; a++) {
-      if (!fillPair(frame, a, b, byteAt(agents + a), byteAt(agents + b), slack)) return false;
+      if (!fillPair(frame, a, b, byteAt(agents + a), byteAt(agents + b), byteAt(codes + a), byteAt(codes + b), slack)) return false;
     }
   }
   return true;
 }
 
 /** What the options of agents i < j, in places a and b, that are still allowed leave of one another. False: nothing. */
-function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, slack: i32): bool {
-  const cellA = byteAt(cellsIn(frame) + a);
-  const cellB = byteAt(cellsIn(frame) + b);
+function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, codeA: i32, codeB: i32, slack: i32): bool {
   const pair = pairIn(frame, a, b);
-  const table = pairOf(i, j);
-  const base = increaseBase();
-  const aliveB = allowedIn(frame, 0, b);
+  const moves = movesOfPair(i, j, codeA, codeB, slack);
+  setMoves(pair, moves);
+  const masks = allowedBy(moves, slack) & (<u64>allowedIn(frame, 0, b) * 0x0101_0101_0101);
+  setGoesWith(pair, masks);
   let usedA = 0;
   let usedB = 0;
   for (let alive = allowedIn(frame, 0, a); alive !== 0; alive &= alive - 1) {
     const u = ctz(alive);
-    const moveA = moveIn(frame, a, u);
-    const nextA = cellAfter(moveA);
-    const left = slack - addedBy(moveA);
-    const row = entryOf(table, codeAfter(moveA), 0);
-    let mask = 0;
-    for (let rest = aliveB; rest !== 0; rest &= rest - 1) {
-      const v = ctz(rest);
-      const moveB = moveIn(frame, b, v);
-      const leftOfBoth = left - addedBy(moveB);
-      if (leftOfBoth < 0) break; // options come by what they add
-      const nextB = cellAfter(moveB);
-      if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
-      let increase = exactValue(row + (codeAfter(moveB) << 2), base);
-      if (increase < 0) increase = findIncrease(table, i, j, codeAfter(moveA), codeAfter(moveB), leftOfBoth);
-      if (increase > leftOfBoth) continue;
-      mask |= 1 << v;
-      setIncrease(pair, u, v, increase);
-    }
-    setGoesWith(pair, u, mask);
+    const mask = <i32>(masks >> (u << 3)) & 255;
     usedB |= mask;
     if (mask !== 0) usedA |= 1 << u;
   }
@@ -324,7 +307,7 @@ function goThrough(agents: usize, size: i32, frame: usize, a: i32, slack: i32, p
     const move = moveIn(frame, a, u);
     const left = slack - addedBy(move);
     if (left < 0) return false; // options come by what they add
-    choose(frame, a, u);
+    choose(frame, a, u, addedBy(move));
     if (!takeIncreases(frame, a, u, left) || (a > 1 && !coverFits(deltaIn(frame), a + 1, left))) continue;
     if (!narrow(frame, size, a, u)) continue;
     if (extend(agents, size, frame, a + 1, left, position | placed(codeAfter(move), a))) return true;
@@ -346,14 +329,22 @@ function narrow(frame: usize, size: i32, a: i32, u: i32): bool {
 function finish(agents: usize, size: i32, frame: usize, slack: i32, position: Position): bool {
   const known = tableOf(size);
   const a = size - 1;
+  let part = -1;
+  let block: usize = 0;
   for (let mask = allowedIn(frame, a, a); mask !== 0; mask &= mask - 1) {
     const u = ctz(mask);
     const move = moveIn(frame, a, u);
     const left = slack - addedBy(move);
     if (left < 0) return false;
     const code = codeAfter(move);
-    if (left < known.least(position, code)) continue;
-    choose(frame, a, u);
+    const ownPart = known.part(code);
+    if (ownPart !== part) {
+      part = ownPart;
+      block = known.block(position, part);
+    }
+    if (block !== 0 && left < known.leastIn(block, part, code)) continue;
+    part = -1;
+    choose(frame, a, u, addedBy(move));
     if (!takeIncreases(frame, a, u, left) || !coverFits(deltaIn(frame), size, left)) {
       known.noteLeast(position, code, left + 1);
       continue;
@@ -368,8 +359,9 @@ function finish(agents: usize, size: i32, frame: usize, slack: i32, position: Po
 /** Puts the increases of agent a with those before it into the frame when a takes option u; false when one alone exceeds what is left. */
 function takeIncreases(frame: usize, a: i32, u: i32, left: i32): bool {
   const delta = deltaIn(frame);
+  const added = addedIn(frame, a);
   for (let b = 0; b < a; b++) {
-    const d = increaseIn(pairIn(frame, b, a), chosenIn(frame, b), u);
+    const d = costIn(movesIn(pairIn(frame, b, a)), chosenIn(frame, b), u) - added - addedIn(frame, b);
     if (d > left) return false;
     setByte(delta + b * MAX_AGENTS + a, d);
   }

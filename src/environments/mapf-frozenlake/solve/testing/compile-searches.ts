@@ -25,7 +25,7 @@ interface Parts {
 }
 
 const ROOT = new URL("../../../../../", import.meta.url);
-const OPTIONS = ["-O3", "--converge", "--noAssert", "--runtime", "stub"];
+const OPTIONS = ["-O3", "--converge", "--noAssert", "--runtime", "stub", "--enable", "simd"];
 
 /** The bytes of a module whose exports are those of a file in assembly/. */
 export async function compileAssembly(entry: string): Promise<Uint8Array> {

@@ -1,0 +1,77 @@
+/**
+ * What every two options of two agents at two codes cost together: what both moves add and the increase of the pair afterwards. A block of 64
+ * bytes holds a row of eight for each of the first's six options, for comparing all at once. Found on demand; stamps instead of clearing.
+ */
+import { addedBy, cellAfter, cellOf, codeAfter, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
+import { increaseAt, pairOf } from "./pair-increases";
+import { takeSpace } from "./space";
+
+const BLOCK: usize = 64;
+const ROW: i32 = 8;
+const ROWS: i32 = 6;
+/** Of a block: whose board it is of, and up to what cost it is exact. */
+const STAMP: usize = 48;
+const EXACT: usize = 52;
+/** More than what is exact. */
+const MORE: i32 = 254;
+/** Collides, or is no option. */
+const NEVER: u64 = 0xffff_ffff_ffff_ffff;
+
+/** By agents i·MAX_AGENTS + j; 0 before the pair is asked about. */
+const TABLES = memory.data(MAX_AGENTS * MAX_AGENTS * 4, 16);
+let stamp: i32 = 0;
+
+/** Forgets everything: for another board, or for other moves (waits forbidden). */
+export function forgetPairMoves(): void {
+  stamp++;
+}
+
+/** The block of agents i < j at codes a and b, exact up to `slack`. */
+export function movesOfPair(i: i32, j: i32, a: i32, b: i32, slack: i32): usize {
+  const at = TABLES + ((i * MAX_AGENTS + j) << 2);
+  if (load<u32>(at) === 0) store<u32>(at, <u32>takeSpace(STRIDE * STRIDE * BLOCK));
+  const block: usize = load<u32>(at) + (<usize>(a * STRIDE + b)) * BLOCK;
+  if (load<i32>(block, STAMP) !== stamp || load<i32>(block, EXACT) < slack) fill(block, i, j, a, b, slack);
+  return block;
+}
+
+/** What options u and v cost together, where that is at most what the block is exact to. */
+export function costIn(block: usize, u: i32, v: i32): i32 {
+  return <i32>load<u8>(block + (u * ROW + v));
+}
+
+/** The options of the second, a byte of bits for each option of the first, with which it costs at most `slack`. */
+export function allowedBy(block: usize, slack: i32): u64 {
+  const most = i8x16.splat(<i8>slack);
+  const first = <u64>i8x16.bitmask(i8x16.le_u(v128.load(block), most));
+  const second = <u64>i8x16.bitmask(i8x16.le_u(v128.load(block, 16), most));
+  const third = <u64>i8x16.bitmask(i8x16.le_u(v128.load(block, 32), most));
+  return first | (second << 16) | (third << 32);
+}
+
+function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
+  store<i32>(block, stamp, STAMP);
+  store<i32>(block, slack, EXACT);
+  const table = pairOf(i, j);
+  const cellA = cellOf(i, a);
+  const cellB = cellOf(j, b);
+  const firstOfA = firstOption(i, a);
+  const firstOfB = firstOption(j, b);
+  const countA = optionCount(i, a, slack);
+  const countB = optionCount(j, b, slack);
+  for (let u = 0; u < ROWS; u++) {
+    const row = block + u * ROW;
+    store<u64>(row, NEVER);
+    if (u >= countA) continue;
+    const moveA = optionAt(firstOfA + (u << 1));
+    const nextA = cellAfter(moveA);
+    for (let v = 0; v < countB; v++) {
+      const moveB = optionAt(firstOfB + (v << 1));
+      const nextB = cellAfter(moveB);
+      if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
+      const added = addedBy(moveA) + addedBy(moveB);
+      const cost = added > slack ? MORE : added + increaseAt(table, i, j, codeAfter(moveA), codeAfter(moveB), slack - added);
+      store<u8>(row + v, <u8>(cost > slack ? MORE : cost));
+    }
+  }
+}
