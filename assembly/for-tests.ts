@@ -42,7 +42,10 @@ export function setMost(position: u64, code: i32, most: i32): void {
   table.setMost(position, code, most);
 }
 
-/** most·256 + least. */
-export function lookUp(position: u64, code: i32): i32 {
-  return table.most(position, code) * 256 + table.least(position, code);
+export function lookUpLeast(position: u64, code: i32): i32 {
+  return table.least(position, code);
+}
+
+export function lookUpMost(position: u64, code: i32): i32 {
+  return table.most(position, code);
 }

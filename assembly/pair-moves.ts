@@ -30,7 +30,7 @@ export function forgetPairMoves(): void {
 export function movesOfPair(i: i32, j: i32, a: i32, b: i32, slack: i32): usize {
   const at = TABLES + ((i * MAX_AGENTS + j) << 2);
   if (load<u32>(at) === 0) store<u32>(at, <u32>takeSpace(STRIDE * STRIDE * BLOCK));
-  const block: usize = load<u32>(at) + (<usize>(a * STRIDE + b)) * BLOCK;
+  const block: usize = load<u32>(at) + <usize>(a * STRIDE + b) * BLOCK;
   if (load<i32>(block, STAMP) !== stamp || load<i32>(block, EXACT) < slack) fill(block, i, j, a, b, slack);
   return block;
 }

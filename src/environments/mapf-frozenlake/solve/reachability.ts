@@ -44,6 +44,9 @@ export class Reachability {
   private readonly members = new Int32Array(MAX_AGENTS);
   private readonly sorted = new Int32Array(MAX_AGENTS);
   private readonly cells = new Int32Array(MAX_AGENTS);
+  private readonly present = new Int32Array(MAX_AGENTS);
+  /** Cells of the set at hand. */
+  private readonly occupied = new Uint8Array(STRIDE);
   private agents = 0;
 
   private board: PackedBoard = NO_BOARD;
@@ -171,7 +174,7 @@ export class Reachability {
 
   /** Walks the sets of cells breadth first from a base set until all renamings are found or no set is left. */
   private explore(): Renamings {
-    const { board, sets, cells, agents } = this;
+    const { board, sets, cells, present, occupied, agents } = this;
     const group = new PermutationGroup(agents);
     sets.reset();
     let expanded = 0;
@@ -181,17 +184,21 @@ export class Reachability {
     for (let node = 0; node < sets.count && sets.count <= MOST_SETS; node++) {
       expanded++;
       const origins = sets.number(node);
-      for (let r = 0; r < agents; r++) cells[r] = sets.cell(node, r);
       for (let r = 0; r < agents; r++) {
-        const cell = cells[r]!;
+        present[r] = sets.cell(node, r);
+        occupied[present[r]!] = 1;
+      }
+      for (let r = 0; r < agents; r++) {
+        const cell = present[r]!;
         for (let direction = cell * 4; direction < cell * 4 + 4; direction++) {
           const beside = board.neighbours[direction]!;
-          if (beside === OFF_GRID || this.inPiece[beside] === 0 || cells.lastIndexOf(beside, agents - 1) >= 0) continue;
+          if (beside === OFF_GRID || this.inPiece[beside] === 0 || occupied[beside] === 1) continue;
+          for (let b = 0; b < agents; b++) cells[b] = present[b]!;
           this.step(origins, r, beside, group);
-          for (let b = 0; b < agents; b++) cells[b] = sets.cell(node, b);
         }
       }
-      if (agents >= 4) this.rotate(origins, group);
+      if (this.mayHaveCycle()) this.rotate(origins, group);
+      for (let r = 0; r < agents; r++) occupied[present[r]!] = 0;
       if (group.isFull) return { group, origins: () => undefined, isWhole: false, isKeepable: true, nodes: expanded };
     }
     const isWhole = sets.count <= MOST_SETS;
@@ -208,6 +215,18 @@ export class Reachability {
       bySet.set(bits(cells, agents), sets.number(node));
     }
     return { group, origins: (sorted) => bySet.get(bits(sorted, agents)), isWhole, isKeepable: isWhole, nodes: expanded };
+  }
+
+  /** A cycle of four is a square; larger ones need six agents. */
+  private mayHaveCycle(): boolean {
+    const { board, present, occupied, agents } = this;
+    if (agents >= 6) return true;
+    for (let r = 0; r < agents; r++) {
+      const below = board.neighbours[present[r]! * 4 + 1]!;
+      const beside = board.neighbours[present[r]! * 4 + 3]!;
+      if (occupied[below] === 1 && occupied[beside] === 1 && occupied[below + 1] === 1) return true;
+    }
+    return false;
   }
 
   /** Moves the agent at the r-th cell to `to`: a new set, or a loop. Leaves `cells` changed. */
@@ -258,8 +277,8 @@ export class Reachability {
 
   private areBeside(r: number, other: number): boolean {
     const { neighbours } = this.board;
-    const cell = this.cells[r]! * 4;
-    const beside = this.cells[other]!;
+    const cell = this.present[r]! * 4;
+    const beside = this.present[other]!;
     return (
       neighbours[cell] === beside || neighbours[cell + 1] === beside || neighbours[cell + 2] === beside || neighbours[cell + 3] === beside
     );

@@ -18,10 +18,11 @@ interface Parts {
   startsAt(): number;
   goalsAt(): number;
   costByJointSearch(size: number, agents: number, nodes: number, mostExtra: number): number;
-  resetTable(): void;
-  setLeast(position: bigint, least: number): void;
-  setMost(position: bigint, most: number): void;
-  lookUp(position: bigint): number;
+  resetTable(holdsMost: number): void;
+  setLeast(position: bigint, code: number, least: number): void;
+  setMost(position: bigint, code: number, most: number): void;
+  lookUpLeast(position: bigint, code: number): number;
+  lookUpMost(position: bigint, code: number): number;
 }
 
 const ROOT = new URL("../../../../../", import.meta.url);
