@@ -19,7 +19,9 @@ const AT_ADDED: usize = AT_CHOSEN + MAX_AGENTS;
 const AT_UNMOVED: usize = AT_ADDED + MAX_AGENTS;
 const AT_MASKS: usize = AT_UNMOVED + 8;
 const AT_DELTA: usize = AT_MASKS + (MAX_AGENTS + 1) * MAX_AGENTS;
-const AT_PAIRS: usize = 512;
+/** By agent·8 + one before it that has moved: where its row of what both moves cost begins. */
+const AT_ROWS: usize = 512;
+const AT_PAIRS: usize = AT_ROWS + MAX_AGENTS * MAX_AGENTS * 4;
 /** As much as a frame needs, and a power of two. */
 const BYTES: usize = 2048;
 
@@ -116,8 +118,14 @@ export function setGoesWith(pair: usize, masks: u64): void {
   store<u64>(pair, masks);
 }
 
-export function movesIn(pair: usize): usize {
-  return load<u32>(pair, AT_MOVES);
+/** Where the costs of the moves of agent b with the one that agent a takes stand, by b's option. */
+export function costsIn(frame: usize, a: i32, b: i32): usize {
+  return load<u32>(frame + ((b * MAX_AGENTS + a) << 2), AT_ROWS);
+}
+
+/** Agent a takes its u-th option: for `costsIn` with agents after it. */
+export function takeCosts(frame: usize, a: i32, b: i32, u: i32): void {
+  store<u32>(frame + ((b * MAX_AGENTS + a) << 2), load<u32>(pairIn(frame, a, b), AT_MOVES) + (u << 3), AT_ROWS);
 }
 
 export function setMoves(pair: usize, moves: usize): void {

@@ -35,11 +35,6 @@ export function movesOfPair(i: i32, j: i32, a: i32, b: i32, slack: i32): usize {
   return block;
 }
 
-/** What options u and v cost together, where that is at most what the block is exact to. */
-export function costIn(block: usize, u: i32, v: i32): i32 {
-  return <i32>load<u8>(block + (u * ROW + v));
-}
-
 /** The options of the second, a byte of bits for each option of the first, with which it costs at most `slack`. */
 export function allowedBy(block: usize, slack: i32): u64 {
   const most = i8x16.splat(<i8>slack);

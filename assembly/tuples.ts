@@ -20,25 +20,25 @@ import {
   allowedIn,
   cellsIn,
   choose,
-  chosenIn,
   chosenMove,
   codesIn,
   copyOptions,
+  costsIn,
   deltaIn,
   frameAt,
   goesWith,
   moveIn,
-  movesIn,
   pairIn,
   setAllowed,
   setGoesWith,
   setMoves,
   setUnmoved,
+  takeCosts,
   unmovedIn,
 } from "./frame";
 import { addedBy, agentCount, cellAfter, cellOf, codeAfter, DONE, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
 import { pairIncrease } from "./pair-increases";
-import { allowedBy, costIn, forgetPairMoves, movesOfPair } from "./pair-moves";
+import { allowedBy, forgetPairMoves, movesOfPair } from "./pair-moves";
 import { maskOf, Parts, worstOther } from "./parts";
 import { endPath, putCell } from "./planner";
 import { bitsOfSet, codeIn, codeShift, Position, packed, placed } from "./position";
@@ -321,6 +321,7 @@ function narrow(frame: usize, size: i32, a: i32, u: i32): bool {
     const allowed = allowedIn(frame, a, b) & goesWith(pairIn(frame, a, b), u);
     if (allowed === 0) return false;
     setAllowed(frame, a + 1, b, allowed);
+    takeCosts(frame, a, b, u);
   }
   return true;
 }
@@ -361,7 +362,7 @@ function takeIncreases(frame: usize, a: i32, u: i32, left: i32): bool {
   const delta = deltaIn(frame);
   const added = addedIn(frame, a);
   for (let b = 0; b < a; b++) {
-    const d = costIn(movesIn(pairIn(frame, b, a)), chosenIn(frame, b), u) - added - addedIn(frame, b);
+    const d = byteAt(costsIn(frame, b, a) + u) - added - addedIn(frame, b);
     if (d > left) return false;
     setByte(delta + b * MAX_AGENTS + a, d);
   }
