@@ -37,10 +37,21 @@ export const FREE = memory.data(STRIDE, 16);
 /** The agent's distance from its start to its goal. */
 const SHORTEST = memory.data(MAX_AGENTS, 16);
 
-// The breadth-first search of each agent stops at its start and goes on when more is asked for.
-const QUEUES = memory.data(MAX_AGENTS * STRIDE, 16);
-const QUEUE_NEXT = memory.data(MAX_AGENTS, 16);
-const QUEUE_END = memory.data(MAX_AGENTS, 16);
+// Sets of cells are two words of bits. The breadth-first search of each agent stops at its start and goes on when more is asked for: where it
+// has come to, the cells it has not reached, and its steps.
+const SET: i32 = 16;
+const FRONTIERS = memory.data(MAX_AGENTS * SET, 16);
+const UNREACHED = memory.data(MAX_AGENTS * SET, 16);
+const STEPS = memory.data(MAX_AGENTS, 16);
+/** By size: the cells that have one to their left, and those that have one to their right. */
+const HAS_LEFT = memory.data((MAX_SIZE + 1) * SET, 16);
+const HAS_RIGHT = memory.data((MAX_SIZE + 1) * SET, 16);
+for (let size = 1; size <= MAX_SIZE; size++) {
+  for (let cell = 0; cell < size * size; cell++) {
+    if (cell % size !== 0) addTo(HAS_LEFT + size * SET, cell);
+    if (cell % size !== size - 1) addTo(HAS_RIGHT + size * SET, cell);
+  }
+}
 
 /** Options of one agent at one code: eight of two bytes; up to six are used. */
 const OPTIONS = memory.data(MAX_AGENTS * STRIDE * 16, 16);
@@ -48,10 +59,14 @@ const OPTIONS = memory.data(MAX_AGENTS * STRIDE * 16, 16);
 const OPTION_ENDS = memory.data(MAX_AGENTS * STRIDE * 4, 16);
 const OPTION_STAMPS = memory.data(MAX_AGENTS * STRIDE * 4, 16);
 
+let size: i32 = 0;
 let count: i32 = 0;
 let neighbours: usize = 0;
 let sum: i32 = 0;
 let noWaits: bool = false;
+/** Cells without a hole. */
+let freeLow: u64 = 0;
+let freeHigh: u64 = 0;
 let stamp: i32 = 0;
 
 /** Number of agents. */
@@ -89,12 +104,12 @@ export function waitForbidden(): bool {
 /** Takes in the board that the host has written. False when some agent cannot reach its goal even alone. */
 export function loadBoard(boardSize: i32, agents: i32): bool {
   const cells = boardSize * boardSize;
+  size = boardSize;
   count = agents;
   neighbours = NEIGHBOUR_TABLES + boardSize * STRIDE * 4;
   noWaits = false;
   stamp++;
-  setByte(FREE + OFF_GRID, BLOCKED);
-  for (let cell = 0; cell < cells; cell++) setByte(FREE + cell, byteAt(HOLES + cell) === 0 ? UNREACHABLE : BLOCKED);
+  takeHoles(cells);
   sum = 0;
   for (let agent = 0; agent < agents; agent++) {
     beginDistances(agent, goalOf(agent), cells);
@@ -122,38 +137,82 @@ export function completeDistances(): void {
   for (let agent = 0; agent < count; agent++) findDistances(agent, OFF_GRID);
 }
 
-function beginDistances(agent: i32, goal: i32, cells: i32): void {
-  const table = DISTANCES + agent * STRIDE;
-  // Whole words: space for a hundred cells is there in any case.
-  for (let cell = 0; cell < cells; cell += 8) store<u64>(table + cell, load<u64>(FREE + cell));
-  setByte(table + OFF_GRID, BLOCKED);
-  setByte(table + goal, 0);
-  setByte(QUEUES + agent * STRIDE, goal);
-  setByte(QUEUE_NEXT + agent, 0);
-  setByte(QUEUE_END + agent, 1);
+/** Sixteen cells at a time; what is beyond the board's does not matter but to `freeLow` and `freeHigh`. */
+function takeHoles(cells: i32): void {
+  setByte(FREE + OFF_GRID, BLOCKED);
+  freeLow = 0;
+  freeHigh = 0;
+  for (let cell = 0; cell < cells; cell += 16) {
+    const isFree = i8x16.eq(v128.load(HOLES + cell), i8x16.splat(0));
+    v128.store(FREE + cell, i8x16.add(i8x16.splat(<i8>BLOCKED), isFree));
+    const bits = <u64>i8x16.bitmask(isFree);
+    if (cell < 64) freeLow |= bits << cell;
+    else freeHigh |= bits << (cell - 64);
+  }
+  if (cells < 64) freeLow &= ((<u64>1) << cells) - 1;
+  else freeHigh &= ((<u64>1) << (cells - 64)) - 1;
 }
 
-/** Goes on until the cell `last` has been looked at, or to the end. */
+function beginDistances(agent: i32, goal: i32, cells: i32): void {
+  const table = DISTANCES + agent * STRIDE;
+  for (let cell = 0; cell < cells; cell += 16) v128.store(table + cell, v128.load(FREE + cell));
+  setByte(table + OFF_GRID, BLOCKED);
+  setByte(table + goal, 0);
+  setSet(FRONTIERS + agent * SET, 0, 0);
+  addTo(FRONTIERS + agent * SET, goal);
+  const low = load<u64>(FRONTIERS + agent * SET);
+  const high = load<u64>(FRONTIERS + agent * SET, 8);
+  setSet(UNREACHED + agent * SET, freeLow & ~low, freeHigh & ~high);
+  setByte(STEPS + agent, 0);
+}
+
+/** Goes on until the cell `last` has been reached, or to the end: all cells of one distance at a time. */
 function findDistances(agent: i32, last: i32): void {
   const table = DISTANCES + agent * STRIDE;
-  const queue = QUEUES + agent * STRIDE;
   if (byteAt(table + last) < UNREACHABLE) return;
-  let next = byteAt(QUEUE_NEXT + agent);
-  let end = byteAt(QUEUE_END + agent);
-  while (next < end) {
-    const cell = byteAt(queue + next++);
-    const d = byteAt(table + cell) + 1;
-    const around = besides(cell);
-    for (let direction = 0; direction < 4; direction++) {
-      const beside = byteAt(around + direction);
-      if (byteAt(table + beside) !== UNREACHABLE) continue;
-      setByte(table + beside, d);
-      setByte(queue + end++, beside);
-    }
+  let low = load<u64>(FRONTIERS + agent * SET);
+  let high = load<u64>(FRONTIERS + agent * SET, 8);
+  let restLow = load<u64>(UNREACHED + agent * SET);
+  let restHigh = load<u64>(UNREACHED + agent * SET, 8);
+  let steps = byteAt(STEPS + agent);
+  const hasLeft = HAS_LEFT + size * SET;
+  const hasRight = HAS_RIGHT + size * SET;
+  while ((low | high) !== 0) {
+    // A cell is reached from its left, its right, from above and from below.
+    const nextLow =
+      ((low << 1) & load<u64>(hasLeft)) |
+      (((low >> 1) | (high << 63)) & load<u64>(hasRight)) |
+      (low << size) |
+      (low >> size) |
+      (high << (64 - size));
+    const nextHigh =
+      (((high << 1) | (low >> 63)) & load<u64>(hasLeft, 8)) |
+      ((high >> 1) & load<u64>(hasRight, 8)) |
+      (high << size) |
+      (low >> (64 - size)) |
+      (high >> size);
+    low = nextLow & restLow;
+    high = nextHigh & restHigh;
+    restLow ^= low;
+    restHigh ^= high;
+    steps++;
+    for (let rest = low; rest !== 0; rest &= rest - 1) setByte(table + <i32>ctz(rest), steps);
+    for (let rest = high; rest !== 0; rest &= rest - 1) setByte(table + 64 + <i32>ctz(rest), steps);
     if (last !== OFF_GRID && byteAt(table + last) !== UNREACHABLE) break;
   }
-  setByte(QUEUE_NEXT + agent, next);
-  setByte(QUEUE_END + agent, end);
+  setSet(FRONTIERS + agent * SET, low, high);
+  setSet(UNREACHED + agent * SET, restLow, restHigh);
+  setByte(STEPS + agent, steps);
+}
+
+function setSet(set: usize, low: u64, high: u64): void {
+  store<u64>(set, low);
+  store<u64>(set, high, 8);
+}
+
+function addTo(set: usize, cell: i32): void {
+  const word = set + ((cell >> 6) << 3);
+  store<u64>(word, load<u64>(word) | ((<u64>1) << (cell & 63)));
 }
 
 /** The agent's steps to its goal from a cell, on an otherwise empty board. */

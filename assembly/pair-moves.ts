@@ -2,6 +2,7 @@
  * What every two options of two agents at two codes cost together: what both moves add and the increase of the pair afterwards. A block of 64
  * bytes holds a row of eight for each of the first's six options, for comparing all at once. Found on demand; stamps instead of clearing.
  */
+import { giveUp } from "./budget";
 import { addedBy, cellAfter, cellOf, codeAfter, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
 import { increaseAt, pairOf } from "./pair-increases";
 import { takeSpace } from "./space";
@@ -9,30 +10,60 @@ import { takeSpace } from "./space";
 const BLOCK: usize = 64;
 const ROW: i32 = 8;
 const ROWS: i32 = 6;
-/** Of a block: whose board it is of, and up to what cost it is exact. */
+/** Of a block: whose board it is of, whose moves, and up to what cost it is exact. */
 const STAMP: usize = 48;
-const EXACT: usize = 52;
+const KEY: usize = 52;
+const EXACT: usize = 56;
 /** More than what is exact. */
 const MORE: i32 = 254;
 /** Collides, or is no option. */
 const NEVER: u64 = 0xffff_ffff_ffff_ffff;
 
-/** By agents i·MAX_AGENTS + j; 0 before the pair is asked about. */
-const TABLES = memory.data(MAX_AGENTS * MAX_AGENTS * 4, 16);
+/** By agents i·MAX_AGENTS + j, then by codes: where the block is, if it is still theirs. 0 before the pair is asked about. */
+const PLACES = memory.data(MAX_AGENTS * MAX_AGENTS * 4, 16);
+/** Blocks are taken one after another from chunks: what is asked for lies close together, and stays where it is until the next board. */
+const CHUNK: i32 = 1024;
+const MOST_CHUNKS: i32 = 1024;
+const CHUNKS = memory.data(MOST_CHUNKS * 4, 16);
+let chunks: i32 = 0;
+let taken: i32 = 0;
 let stamp: i32 = 0;
 
 /** Forgets everything: for another board, or for other moves (waits forbidden). */
 export function forgetPairMoves(): void {
   stamp++;
+  taken = 0;
 }
 
 /** The block of agents i < j at codes a and b, exact up to `slack`. */
 export function movesOfPair(i: i32, j: i32, a: i32, b: i32, slack: i32): usize {
-  const at = TABLES + ((i * MAX_AGENTS + j) << 2);
-  if (load<u32>(at) === 0) store<u32>(at, <u32>takeSpace(STRIDE * STRIDE * BLOCK));
-  const block: usize = load<u32>(at) + <usize>(a * STRIDE + b) * BLOCK;
-  if (load<i32>(block, STAMP) !== stamp || load<i32>(block, EXACT) < slack) fill(block, i, j, a, b, slack);
+  const pair = i * MAX_AGENTS + j;
+  let places: usize = load<u32>(PLACES + (pair << 2));
+  if (places === 0) {
+    places = takeSpace(STRIDE * STRIDE * 4);
+    store<u32>(PLACES + (pair << 2), <u32>places);
+  }
+  const at = places + ((a * STRIDE + b) << 2);
+  const key = (pair * STRIDE + a) * STRIDE + b;
+  let block: usize = load<u32>(at);
+  if (block === 0 || load<i32>(block, STAMP) !== stamp || load<i32>(block, KEY) !== key) {
+    block = nextBlock();
+    store<u32>(at, <u32>block);
+    store<i32>(block, stamp, STAMP);
+    store<i32>(block, key, KEY);
+    store<i32>(block, -1, EXACT);
+  }
+  if (load<i32>(block, EXACT) < slack) fill(block, i, j, a, b, slack);
   return block;
+}
+
+function nextBlock(): usize {
+  const chunk = taken / CHUNK;
+  if (chunk === chunks) {
+    if (chunk === MOST_CHUNKS) giveUp();
+    store<u32>(CHUNKS + (chunks++ << 2), <u32>takeSpace(CHUNK * <i32>BLOCK));
+  }
+  return load<u32>(CHUNKS + (chunk << 2)) + (taken++ % CHUNK) * BLOCK;
 }
 
 /** The options of the second, a byte of bits for each option of the first, with which it costs at most `slack`. */
@@ -45,7 +76,6 @@ export function allowedBy(block: usize, slack: i32): u64 {
 }
 
 function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
-  store<i32>(block, stamp, STAMP);
   store<i32>(block, slack, EXACT);
   const table = pairOf(i, j);
   const cellA = cellOf(i, a);
