@@ -2,7 +2,7 @@
  * The packed board that every search reads: cells row·size + column, one breadth-first table per goal, and for each (agent, cell) the moves
  * from it with what each adds to the agent's individual shortest cost.
  *
- * Where an agent is takes 7 bits: its cell, or DONE once it is *committed*: it has made its final arrival and holds its goal for ever.
+ * Where an agent is takes 7 bits: its cell, or `done()` once it is *committed*: it has made its final arrival and holds its goal for ever.
  * An agent commits only by arriving (or at time 0, when it starts on its goal), so an agent that is on its goal and not committed still
  * has to leave and come back. That makes "stay at the goal" exact without counting waits, in a finite space.
  */
@@ -12,8 +12,6 @@ export const MAX_AGENTS: i32 = 8;
 export const MAX_SIZE: i32 = 10;
 /** Room for one agent's codes: 7 bits. */
 export const STRIDE: i32 = 128;
-/** The code of an agent that has made its final arrival. */
-export const DONE: i32 = 126;
 /** The cell that a move off the grid leads to; never free. */
 export const OFF_GRID: i32 = 127;
 /** Distances from here on mean: not reachable. */
@@ -60,6 +58,7 @@ const OPTION_ENDS = memory.data(MAX_AGENTS * STRIDE * 4, 16);
 const OPTION_STAMPS = memory.data(MAX_AGENTS * STRIDE * 4, 16);
 
 let size: i32 = 0;
+let cells: i32 = 0;
 let count: i32 = 0;
 let neighbours: usize = 0;
 let sum: i32 = 0;
@@ -72,6 +71,16 @@ let stamp: i32 = 0;
 /** Number of agents. */
 export function agentCount(): i32 {
   return count;
+}
+
+/** The code of an agent that has made its final arrival: the one after the last cell. */
+export function done(): i32 {
+  return cells;
+}
+
+/** How many codes there are: cells and `done()`. */
+export function codeCount(): i32 {
+  return cells + 1;
 }
 
 /** SIC: the sum of individual shortest distances; −1 where an agent cannot reach its goal. */
@@ -103,16 +112,16 @@ export function waitForbidden(): bool {
 
 /** Takes in the board that the host has written. False when some agent cannot reach its goal even alone. */
 export function loadBoard(boardSize: i32, agents: i32): bool {
-  const cells = boardSize * boardSize;
+  cells = boardSize * boardSize;
   size = boardSize;
   count = agents;
   neighbours = NEIGHBOUR_TABLES + boardSize * STRIDE * 4;
   noWaits = false;
   stamp++;
-  takeHoles(cells);
+  takeHoles();
   sum = 0;
   for (let agent = 0; agent < agents; agent++) {
-    beginDistances(agent, goalOf(agent), cells);
+    beginDistances(agent, goalOf(agent));
     findDistances(agent, startOf(agent));
     const d = byteAt(DISTANCES + agent * STRIDE + startOf(agent));
     if (d >= UNREACHABLE) {
@@ -138,7 +147,7 @@ export function completeDistances(): void {
 }
 
 /** Sixteen cells at a time; what is beyond the board's does not matter but to `freeLow` and `freeHigh`. */
-function takeHoles(cells: i32): void {
+function takeHoles(): void {
   setByte(FREE + OFF_GRID, BLOCKED);
   freeLow = 0;
   freeHigh = 0;
@@ -153,7 +162,7 @@ function takeHoles(cells: i32): void {
   else freeHigh &= ((<u64>1) << (cells - 64)) - 1;
 }
 
-function beginDistances(agent: i32, goal: i32, cells: i32): void {
+function beginDistances(agent: i32, goal: i32): void {
   const table = DISTANCES + agent * STRIDE;
   for (let cell = 0; cell < cells; cell += 16) v128.store(table + cell, v128.load(FREE + cell));
   setByte(table + OFF_GRID, BLOCKED);
@@ -222,7 +231,7 @@ export function distance(agent: i32, cell: i32): i32 {
 
 /** The cell an agent with this code stands on. */
 export function cellOf(agent: i32, code: i32): i32 {
-  return code === DONE ? goalOf(agent) : code;
+  return code === done() ? goalOf(agent) : code;
 }
 
 /**
@@ -267,8 +276,8 @@ export function addedBy(move: i32): i32 {
 function listOptions(agent: i32, code: i32, key: i32): void {
   const first = OPTIONS + (key << 4);
   setWord(OPTION_STAMPS + (key << 2), stamp);
-  if (code === DONE) {
-    putOption(first, 0, DONE, goalOf(agent), 0);
+  if (code === done()) {
+    putOption(first, 0, done(), goalOf(agent), 0);
     setWord(OPTION_ENDS + (key << 2), 0x111);
     return;
   }
@@ -282,7 +291,7 @@ function listOptions(agent: i32, code: i32, key: i32): void {
       const after = distance(agent, beside);
       if (after >= UNREACHABLE) continue;
       if (after === 0) {
-        if (added === 0) putOption(first, end++, DONE, beside, 0);
+        if (added === 0) putOption(first, end++, done(), beside, 0);
         else if (added === 2) putOption(first, end++, beside, beside, 2);
       } else if (added === (d === 0 || after < d ? 0 : 2)) putOption(first, end++, beside, beside, added);
     }

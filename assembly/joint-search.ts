@@ -9,7 +9,7 @@
 import { spend } from "./budget";
 import { byteAt, setByte } from "./bytes";
 import { smallestCover } from "./cover";
-import { addedBy, cellAfter, cellOf, codeAfter, DONE, firstOption, goalOf, MAX_AGENTS, optionAt, optionEnd, startOf } from "./grid";
+import { addedBy, cellAfter, cellOf, codeAfter, done, firstOption, goalOf, MAX_AGENTS, optionAt, optionEnd, startOf } from "./grid";
 import { JointNodes } from "./joint-nodes";
 import { pairIncrease } from "./pair-increases";
 import { endPath, putCell } from "./planner";
@@ -70,7 +70,7 @@ export function placeFromJointSearch(a: i32): void {
   let isLast = true;
   for (let node = goalNode; node >= 0; node = nodes.parent(node)) {
     const code = nodes.code(node, a);
-    if (code === DONE) continue;
+    if (code === done()) continue;
     if (isLast) {
       isLast = false;
       for (let n = node; n >= 0; n = nodes.parent(n)) steps++;
@@ -106,7 +106,7 @@ function makeRoots(a: i32, added: i32): void {
   setByte(CHILD_CELLS + a, start);
   let more = added;
   if (start === goalOf(agent)) {
-    setByte(CHILD_CODES + a, DONE);
+    setByte(CHILD_CODES + a, done());
     if (lookUpPairs(a, more)) makeRoots(a + 1, more);
     more += 2;
   }
@@ -123,7 +123,7 @@ function expand(node: i32): void {
     setByte(CELLS + a, cellOf(agentAt(a), code));
   }
   setByte(REST_MOST + size, 0);
-  for (let a = size - 1; a >= 0; a--) setByte(REST_MOST + a, byteAt(REST_MOST + a + 1) + (byteAt(CODES + a) === DONE ? 0 : 2));
+  for (let a = size - 1; a >= 0; a--) setByte(REST_MOST + a, byteAt(REST_MOST + a + 1) + (byteAt(CODES + a) === done() ? 0 : 2));
   parent = node;
   extraOfParent = extra;
   leastAdded = nodes.slice(node);
@@ -186,7 +186,7 @@ function finishChild(added: i32): void {
   const least = extra + (size > 1 ? smallestCover(DELTA, size) : 0);
   if (least > bound) return;
   let isGoal = true;
-  for (let a = 0; a < size; a++) if (byteAt(CHILD_CODES + a) !== DONE) isGoal = false;
+  for (let a = 0; a < size; a++) if (byteAt(CHILD_CODES + a) !== done()) isGoal = false;
   const position = packed(CHILD_CODES, size);
   const known = nodes.find(position);
   if (known >= 0 && nodes.cost(known) <= extra) return;

@@ -6,8 +6,8 @@
  * a pair of positions (δ above b, δ at most b) is kept until the next board, for all searches of that board.
  */
 import { spend } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, DONE, firstOption, optionAt, optionEnd } from "./grid";
-import { entryOf, exactValue, leastOf, mostOf, PairTables } from "./pair-table";
+import { addedBy, cellAfter, cellOf, codeAfter, done, firstOption, optionAt, optionEnd } from "./grid";
+import { exactValue, leastOf, mostOf, PairTables, wordOf } from "./pair-table";
 
 /** Larger increases are reported as MAX_INCREASE, still a lower bound. */
 const MAX_INCREASE: i32 = 60;
@@ -32,12 +32,12 @@ export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
 
 /** For inner loops: δ of agents i < j, whose table is at hand; where it is above `cap`, a lower bound above `cap`. */
 export function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
-  const exact = exactValue(entryOf(table, a, b), pairs.base);
+  const exact = exactValue(wordOf(table, a, b), pairs.base);
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);
 }
 
 function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
-  const entry = entryOf(table, a, b);
+  const entry = wordOf(table, a, b);
   const most = min(cap, MAX_INCREASE - 1);
   let least = leastOf(pairs.read(entry));
   while (least <= most && !pairFits(table, i, j, a, b, least)) least = leastOf(pairs.read(entry));
@@ -46,11 +46,11 @@ function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i
 
 /** Whether the pair can finish from codes a and b with at most `slack` extra. */
 function pairFits(table: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): bool {
-  const entry = entryOf(table, a, b);
+  const entry = wordOf(table, a, b);
   const known = pairs.read(entry);
   if (slack < leastOf(known)) return false;
   if (slack >= mostOf(known)) return true;
-  if (a === DONE && b === DONE) return true;
+  if (a === done() && b === done()) return true;
   spend(1);
   const cellA = cellOf(i, a);
   const cellB = cellOf(j, b);

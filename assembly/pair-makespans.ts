@@ -6,7 +6,7 @@
 import { spend } from "./budget";
 import { byteAt } from "./bytes";
 import { besides, DISTANCES, STRIDE } from "./grid";
-import { entryOf, leastOf, mostOf, PairTables } from "./pair-table";
+import { leastOf, mostOf, PairTables, wordOf } from "./pair-table";
 
 const pairs = new PairTables();
 
@@ -22,7 +22,7 @@ export function pairMakespan(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
 }
 
 function find(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
-  const entry = entryOf(table, a, b);
+  const entry = wordOf(table, a, b);
   const toGoalOfI = DISTANCES + i * STRIDE;
   const toGoalOfJ = DISTANCES + j * STRIDE;
   let least = leastOf(pairs.read(entry));
@@ -32,7 +32,7 @@ function find(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
 
 /** Whether the pair can be on its goals after r steps from cells a and b. */
 function fits(table: usize, toGoalOfI: usize, toGoalOfJ: usize, a: i32, b: i32, r: i32): bool {
-  const entry = entryOf(table, a, b);
+  const entry = wordOf(table, a, b);
   const known = pairs.read(entry);
   if (r < leastOf(known)) return false;
   if (r >= mostOf(known)) return true;

@@ -5,6 +5,7 @@
 import { giveUp } from "./budget";
 import { addedBy, cellAfter, cellOf, codeAfter, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
 import { increaseAt, pairOf } from "./pair-increases";
+import { PairWords, wordOf } from "./pair-table";
 import { takeSpace } from "./space";
 
 const BLOCK: usize = 64;
@@ -19,8 +20,8 @@ const MORE: i32 = 254;
 /** Collides, or is no option. */
 const NEVER: u64 = 0xffff_ffff_ffff_ffff;
 
-/** By agents i·MAX_AGENTS + j, then by codes: where the block is, if it is still theirs. 0 before the pair is asked about. */
-const PLACES = memory.data(MAX_AGENTS * MAX_AGENTS * 4, 16);
+/** By pair and codes: where the block is, if it is still theirs. */
+const places = new PairWords();
 /** Blocks are taken one after another from chunks: what is asked for lies close together, and stays where it is until the next board. */
 const CHUNK: i32 = 1024;
 const MOST_CHUNKS: i32 = 1024;
@@ -31,20 +32,15 @@ let stamp: i32 = 0;
 
 /** Forgets everything: for another board, or for other moves (waits forbidden). */
 export function forgetPairMoves(): void {
+  places.fit();
   stamp++;
   taken = 0;
 }
 
 /** The block of agents i < j at codes a and b, exact up to `slack`. */
 export function movesOfPair(i: i32, j: i32, a: i32, b: i32, slack: i32): usize {
-  const pair = i * MAX_AGENTS + j;
-  let places: usize = load<u32>(PLACES + (pair << 2));
-  if (places === 0) {
-    places = takeSpace(STRIDE * STRIDE * 4);
-    store<u32>(PLACES + (pair << 2), <u32>places);
-  }
-  const at = places + ((a * STRIDE + b) << 2);
-  const key = (pair * STRIDE + a) * STRIDE + b;
+  const at = wordOf(places.of(i, j), a, b);
+  const key = ((i * MAX_AGENTS + j) * STRIDE + a) * STRIDE + b;
   let block: usize = load<u32>(at);
   if (block === 0 || load<i32>(block, STAMP) !== stamp || load<i32>(block, KEY) !== key) {
     block = nextBlock();

@@ -3,42 +3,63 @@
  * clearing: a table is far larger than what most boards ask of it.
  */
 import { setWord, wordAt } from "./bytes";
-import { MAX_AGENTS, STRIDE } from "./grid";
-import { takeSpace } from "./space";
+import { agentCount, codeCount } from "./grid";
+import { leaveSpace, takeSpace } from "./space";
 
 /** Nothing proven: least 0, greatest 255. */
 const NOTHING: i32 = 255 << 8;
 const STEP: i32 = 1 << 16;
-const BYTES: usize = STRIDE * STRIDE * 4;
+
+/** Room for every two codes of every two of five agents on the largest board. */
+const ROOM_AT_FIRST: usize = 1 << 19;
+
+/** A word for every two codes of every two agents: those of a small board lie close together. */
+export class PairWords {
+  private words: usize = takeSpace(ROOM_AT_FIRST);
+  private room: usize = ROOM_AT_FIRST;
+
+  /** Makes room for the board at hand. The words are what they were, some of other pairs and codes, or 0. */
+  fit(): void {
+    const pairs = (agentCount() * (agentCount() - 1)) >> 1;
+    const bytes: usize = pairs * codeCount() * codeCount() * 4;
+    if (bytes <= this.room) return;
+    leaveSpace(this.words, this.room);
+    while (this.room < bytes) this.room *= 2;
+    this.words = takeSpace(this.room);
+  }
+
+  clear(): void {
+    memory.fill(this.words, 0, this.room);
+  }
+
+  /** Where the words of agents i < j begin, for `wordOf`. */
+  of(i: i32, j: i32): usize {
+    return this.words + (((j * (j - 1)) >> 1) + i) * codeCount() * codeCount() * 4;
+  }
+}
+
+/** The word of two codes in a pair's. */
+export function wordOf(words: usize, a: i32, b: i32): usize {
+  return words + ((a * codeCount() + b) << 2);
+}
 
 export class PairTables {
   /** Entries below it belong to earlier boards; others are base + greatest·256 + least. It changes with `reset` only. */
   base: i32 = STEP;
-  /** By agents i·MAX_AGENTS + j; 0 before the pair is asked about. */
-  private readonly tables: usize = takeSpace(MAX_AGENTS * MAX_AGENTS * 4);
+  private readonly words: PairWords = new PairWords();
 
-  /** Forgets everything. */
+  /** Forgets everything: for the board at hand. */
   reset(): void {
+    this.words.fit();
     this.base += STEP;
     if (this.base < i32.MAX_VALUE - STEP) return;
-    for (let pair = 0; pair < MAX_AGENTS * MAX_AGENTS; pair++) {
-      const table: usize = load<u32>(this.tables + (pair << 2));
-      if (table !== 0) memory.fill(table, 0, BYTES);
-    }
+    this.words.clear();
     this.base = STEP;
   }
 
   /** Where the entries of agents i < j begin. */
   of(i: i32, j: i32): usize {
-    const at = this.tables + ((i * MAX_AGENTS + j) << 2);
-    const table: usize = load<u32>(at);
-    return table !== 0 ? table : this.begin(at);
-  }
-
-  private begin(at: usize): usize {
-    const table = takeSpace(BYTES);
-    store<u32>(at, <u32>table);
-    return table;
+    return this.words.of(i, j);
   }
 
   /** What an entry says, for `leastOf` and `mostOf`. */
@@ -54,11 +75,6 @@ export class PairTables {
   setMost(entry: usize, most: i32): void {
     setWord(entry, this.base + ((most << 8) | (this.read(entry) & 255)));
   }
-}
-
-/** The entry of two positions in a table. */
-export function entryOf(table: usize, a: i32, b: i32): usize {
-  return table + ((a * STRIDE + b) << 2);
 }
 
 /** The value of an entry whose least and greatest agree; −1 where they do not. */

@@ -8,7 +8,7 @@ import { smallestCover } from "./cover";
 import {
   agentCount,
   completeDistances,
-  DONE,
+  done,
   forbidWaits,
   goalOf,
   loadBoard,
@@ -278,8 +278,8 @@ function rootIncrease(i: i32, j: i32, cap: i32): i32 {
   for (let u = 0; u < codesOfI; u++) {
     for (let v = 0; v < codesOfJ; v++) {
       const added = (codesOfI - 1 - u) * 2 + (codesOfJ - 1 - v) * 2;
-      const codeA = codesOfI === 2 && u === 1 ? DONE : a;
-      const codeB = codesOfJ === 2 && v === 1 ? DONE : b;
+      const codeA = codesOfI === 2 && u === 1 ? done() : a;
+      const codeB = codesOfJ === 2 && v === 1 ? done() : b;
       if (added < least) least = min(least, added + pairIncrease(i, j, codeA, codeB, least - 1 - added));
     }
   }

@@ -3,7 +3,7 @@
  * looked up as a joint move is put together, not all beforehand, and the first joint move that leads on ends the search.
  */
 import { spend } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, DONE, firstOption, optionAt, optionEnd } from "./grid";
+import { addedBy, cellAfter, cellOf, codeAfter, done, firstOption, optionAt, optionEnd } from "./grid";
 import { increaseAt, pairOf } from "./pair-increases";
 import { bitsOfSet, Position, placed } from "./position";
 import { PositionTable } from "./position-table";
@@ -35,7 +35,7 @@ export function selectThree(first: i32, second: i32, third: i32): void {
 
 /** Whether the selected agents finish from codes a, b and c with at most `slack` extra. */
 export function threeFits(a: i32, b: i32, c: i32, slack: i32): bool {
-  if (a === DONE && b === DONE && c === DONE) return true;
+  if (a === done() && b === done() && c === done()) return true;
   const position = bits | placed(a, 0) | placed(b, 1);
   if (slack < known.least(position, c)) return false;
   if (slack >= known.most(position, c)) return true;

@@ -36,7 +36,7 @@ import {
   takeCosts,
   unmovedIn,
 } from "./frame";
-import { addedBy, agentCount, cellAfter, cellOf, codeAfter, DONE, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
+import { addedBy, agentCount, cellAfter, cellOf, codeAfter, done, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
 import { pairIncrease } from "./pair-increases";
 import { allowedBy, forgetPairMoves, movesOfPair } from "./pair-moves";
 import { maskOf, Parts, worstOther } from "./parts";
@@ -121,7 +121,7 @@ export function placeFromTuples(a: i32, agent: i32): i32 {
   for (let step = steps - 1; step >= 0; step--) {
     const code = byteAt(TRAIL + (step * MAX_AGENTS + a));
     putCell(agent, t, cellOf(agent, code));
-    if (code === DONE) break;
+    if (code === done()) break;
     t++;
   }
   endPath(agent, t);
@@ -144,7 +144,7 @@ function tryRoots(size: i32, a: i32, slack: i32): bool {
   const start = startOf(agent);
   let left = slack;
   if (start === goalOf(agent)) {
-    setByte(ROOT_CODES + a, DONE);
+    setByte(ROOT_CODES + a, done());
     if (tryRoots(size, a + 1, left)) return true;
     left -= 2;
   }
@@ -188,7 +188,7 @@ function fits(agents: usize, size: i32, codes: usize, slack: i32, delta: usize):
   let set = 0;
   let isGoal = true;
   for (let a = 0; a < size; a++) {
-    if (byteAt(codes + a) !== DONE) isGoal = false;
+    if (byteAt(codes + a) !== done()) isGoal = false;
     set |= 1 << byteAt(agents + a);
   }
   if (isGoal) {

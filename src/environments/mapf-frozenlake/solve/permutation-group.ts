@@ -3,38 +3,48 @@
  * packed in 24 bits, three for each image: the image of i stands at bit 3·i.
  */
 export class PermutationGroup {
-  private elements = new Set<number>();
+  private readonly elements: number[];
+  private readonly known: Set<number>;
   private readonly generators: number[] = [];
   private readonly fullOrder: number;
 
   constructor(private readonly degree: number) {
-    this.elements.add(identity(degree));
+    this.elements = [identity(degree)];
+    this.known = new Set(this.elements);
     this.fullOrder = Array.from({ length: degree }, (_, i) => i + 1).reduce((product, i) => product * i, 1);
   }
 
   has(permutation: number): boolean {
-    return this.elements.has(permutation);
+    return this.known.has(permutation);
   }
 
   /** Whether every permutation is in it. */
   get isFull(): boolean {
-    return this.elements.size === this.fullOrder;
+    return this.elements.length === this.fullOrder;
   }
 
+  /** The group so far is a subgroup of the new one, which is listed coset by coset (Dimino's algorithm; Butler, LNCS 559, 1991). */
   addGenerator(generator: number): void {
-    if (this.elements.has(generator)) return;
-    this.generators.push(generator);
-    const list = [identity(this.degree)];
-    const elements = new Set(list);
-    for (const element of list) {
-      for (const factor of this.generators) {
-        const product = compose(element, factor, this.degree);
-        if (elements.has(product)) continue;
-        elements.add(product);
-        list.push(product);
+    const { elements, generators, known } = this;
+    if (known.has(generator)) return;
+    generators.push(generator);
+    const order = elements.length;
+    this.addCoset(generator, order);
+    for (let coset = order; coset < elements.length; coset += order) {
+      for (const factor of generators) {
+        const element = compose(elements[coset]!, factor, this.degree);
+        if (!known.has(element)) this.addCoset(element, order);
       }
     }
-    this.elements = elements;
+  }
+
+  /** The first `order` elements, each after this one. */
+  private addCoset(element: number, order: number): void {
+    for (let e = 0; e < order; e++) {
+      const product = compose(this.elements[e]!, element, this.degree);
+      this.elements.push(product);
+      this.known.add(product);
+    }
   }
 }
 
