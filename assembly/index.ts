@@ -1,7 +1,7 @@
 /** What the host calls and where it reads and writes; all in one instance is one solver's. */
 import { startBudget } from "./budget";
-import { DISTANCES, GOALS, HOLES, NEIGHBOUR_TABLES, STARTS, sumOfShortest } from "./grid";
-import { certifyBoard, foundMakespan, foundSum, foundWait, spanPlan, sumPlan } from "./solver";
+import { DISTANCES, GOALS, HOLES, NEIGHBOUR_TABLES, STARTS } from "./grid";
+import { certifyBoard, RESULTS, spanPlan, sumPlan } from "./solver";
 
 export { budgetLimit, setBudgetLimit, spend, spentNodes } from "./budget";
 export { deepen } from "./solver";
@@ -28,26 +28,23 @@ export function neighbourTablesAt(): usize {
   return NEIGHBOUR_TABLES;
 }
 
+/** Four words: sum of costs (−1: not found), makespan (−1), sum of shortest distances (−1), and 1 where every optimal plan has a wait. */
+export function resultsAt(): usize {
+  return RESULTS;
+}
+
+/** Of each agent 256 bytes in the plan of least sum of costs: its arrival, then its cells from the start to there. */
+export function sumOfCostsPlanAt(): usize {
+  return sumPlan.rooms;
+}
+
+/** The same for the plan of least makespan; paths may end with waits at the goal. */
+export function makespanPlanAt(): usize {
+  return spanPlan.rooms;
+}
+
+/** A status: 0 unsolvable, 1 solved, 2 above the sum of shortest distances. */
 export function certify(size: i32, agents: i32, budget: i32, needMakespan: bool, needWait: bool, stopAboveSic: bool): i32 {
   startBudget(budget);
   return certifyBoard(size, agents, needMakespan, needWait, stopAboveSic);
-}
-
-export { foundMakespan, foundSum, foundWait, sumOfShortest };
-
-/** Where the plans' cells stand, from the start to the final arrival. */
-export function sumOfCostsPath(agent: i32): usize {
-  return sumPlan.path(agent);
-}
-
-export function sumOfCostsArrival(agent: i32): i32 {
-  return sumPlan.arrival(agent);
-}
-
-export function makespanPath(agent: i32): usize {
-  return spanPlan.path(agent);
-}
-
-export function makespanArrival(agent: i32): i32 {
-  return spanPlan.arrival(agent);
 }

@@ -8,7 +8,7 @@ import { takeSpace } from "./space";
 const ROOM: i32 = 256;
 
 export class KeptPlan {
-  private readonly rooms: usize = takeSpace(MAX_AGENTS * ROOM);
+  readonly rooms: usize = takeSpace(MAX_AGENTS * ROOM);
   private count: i32 = 0;
 
   /** Keeps the planner's plan for the first `count` agents. */

@@ -3,7 +3,7 @@
  * lower one; where they differ, joint searches on a growing set of agents, or over the exact increases of sets, close the gap.
  * What it finds is proven; where the node budget ends first the host ends it.
  */
-import { byteAt, setByte } from "./bytes";
+import { byteAt, setByte, setWord } from "./bytes";
 import { smallestCover } from "./cover";
 import {
   agentCount,
@@ -32,9 +32,9 @@ declare function isSolvable(): i32;
 /** Given by the host: `deepen` within so many nodes; −1 where they do not suffice. */
 declare function deepenWithin(nodes: i32, lower: i32, upper: i32): i32;
 
-export const UNSOLVABLE: i32 = 0;
-export const SOLVED: i32 = 1;
-export const ABOVE_SHORTEST: i32 = 2;
+const UNSOLVABLE: i32 = 0;
+const SOLVED: i32 = 1;
+const ABOVE_SHORTEST: i32 = 2;
 
 /** Whether asking the host about solvability costs next to nothing: small boards, of which it keeps what it finds. */
 const CHEAP_SIZE: i32 = 4;
@@ -61,40 +61,31 @@ const UNDELAYED = memory.data(MAX_AGENTS, 8);
 let growsSets: bool = false;
 let isCheap: bool = false;
 let stopsAboveSic: bool = false;
-let sum: i32 = -1;
-let span: i32 = -1;
-let mustWait: bool = false;
 
-/** The sum of costs that was found last. */
-export function foundSum(): i32 {
-  return sum;
-}
-
-/** The makespan that was found last. */
-export function foundMakespan(): i32 {
-  return span;
-}
-
-/** Whether every optimal plan of the board before has a wait. */
-export function foundWait(): bool {
-  return mustWait;
-}
+/** What was found: see resultsAt in index.ts. */
+export const RESULTS = memory.data(16, 16);
+const AT_SUM: usize = 0;
+const AT_MAKESPAN: usize = 4;
+const AT_SHORTEST: usize = 8;
+const AT_WAIT: usize = 12;
 
 /** Certifies the board that the host has written: a status. With `stopAboveSic` it stops as soon as SOC > SIC is certain. */
 export function certifyBoard(size: i32, agents: i32, needMakespan: bool, needWait: bool, stopAboveSic: bool): i32 {
-  sum = -1;
-  span = -1;
-  mustWait = false;
+  setWord(RESULTS + AT_SUM, -1);
+  setWord(RESULTS + AT_MAKESPAN, -1);
+  setWord(RESULTS + AT_SHORTEST, -1);
+  setWord(RESULTS + AT_WAIT, 0);
   growsSets = agents < 4;
   isCheap = size <= CHEAP_SIZE;
   stopsAboveSic = stopAboveSic;
   if (!loadBoard(size, agents)) return UNSOLVABLE;
+  setWord(RESULTS + AT_SHORTEST, sumOfShortest());
   const extra = leastExtra();
   if (extra < 0) return UNSOLVABLE;
   if (extra > 0 && stopAboveSic) return ABOVE_SHORTEST;
-  sum = sumOfShortest() + extra;
-  if (needMakespan) span = leastMakespan();
-  if (needWait) mustWait = needsWait(extra);
+  setWord(RESULTS + AT_SUM, sumOfShortest() + extra);
+  if (needMakespan) setWord(RESULTS + AT_MAKESPAN, leastMakespan());
+  if (needWait && needsWait(extra)) setWord(RESULTS + AT_WAIT, 1);
   return SOLVED;
 }
 

@@ -27,38 +27,38 @@ interface Exports {
   neighbourTablesAt(): number;
   certify(size: number, agents: number, budget: number, needMakespan: number, needWait: number, stopAboveSic: number): number;
   deepen(lower: number, upper: number): number;
-  foundSum(): number;
-  foundMakespan(): number;
-  foundWait(): number;
-  sumOfShortest(): number;
+  resultsAt(): number;
+  sumOfCostsPlanAt(): number;
+  makespanPlanAt(): number;
   spend(nodes: number): void;
   spentNodes(): number;
   budgetLimit(): number;
   setBudgetLimit(nodes: number): void;
-  sumOfCostsPath(agent: number): number;
-  sumOfCostsArrival(agent: number): number;
-  makespanPath(agent: number): number;
-  makespanArrival(agent: number): number;
 }
 
 /** The greatest budget that can be counted. */
 export const MOST_NODES = 2_000_000_000;
 
-const STATUSES = ["unsolvable", "solved", "above-shortest"] as const;
+export const UNSOLVABLE = 0;
+export const SOLVED = 1;
+export const ABOVE_SHORTEST = 2;
+/** Bytes of an agent in a plan: its arrival, then its cells. */
+const ROOM = 256;
 const NEIGHBOURS = neighbourTables(() => STRIDE, OFF_GRID);
 const module = new WebAssembly.Module(Buffer.from(SEARCHES, "base64"));
 
-export interface Wanted {
-  makespan: boolean;
-  wait: boolean;
-  /** Stop as soon as SOC > SIC is certain. */
-  stopAboveSic: boolean;
-}
-
 export class Searches {
   private readonly exports: Exports;
-  /** Of the whole memory, until it grows. */
+  // Views of the whole memory, until it grows.
   private bytes: Uint8Array;
+  private words: Int32Array;
+  // Where things are.
+  private readonly holes: number;
+  private readonly starts: number;
+  private readonly goals: number;
+  private readonly results: number;
+  private readonly sumOfCostsPlan: number;
+  private readonly makespanPlan: number;
   private size = 0;
   private agents = 0;
 
@@ -74,8 +74,16 @@ export class Searches {
       env: { abort: fail },
     });
     this.exports = instance.exports as Exports;
-    this.bytes = new Uint8Array(this.exports.memory.buffer);
-    const tables = this.exports.neighbourTablesAt();
+    const { exports } = this;
+    this.bytes = new Uint8Array(exports.memory.buffer);
+    this.words = new Int32Array(exports.memory.buffer);
+    this.holes = exports.holesAt();
+    this.starts = exports.startsAt();
+    this.goals = exports.goalsAt();
+    this.results = exports.resultsAt() / 4;
+    this.sumOfCostsPlan = exports.sumOfCostsPlanAt();
+    this.makespanPlan = exports.makespanPlanAt();
+    const tables = exports.neighbourTablesAt();
     for (const [size, table] of NEIGHBOURS.entries()) this.bytes.set(table, tables + size * 4 * STRIDE);
   }
 
@@ -84,24 +92,29 @@ export class Searches {
     return this.exports.spentNodes();
   }
 
+  /** −1 where it was not found. */
   get sumOfCosts(): number {
-    return this.exports.foundSum();
+    return this.result(0);
   }
 
-  /** −1 where it was not asked for. */
+  /** −1 where it was not found. */
   get makespan(): number {
-    return this.exports.foundMakespan();
+    return this.result(1);
+  }
+
+  /** −1 where some agent cannot reach its goal alone. */
+  get sumOfShortest(): number {
+    return this.result(2);
   }
 
   get waitRequired(): boolean {
-    return this.exports.foundWait() !== 0;
+    return this.result(3) === 1;
   }
 
-  get sumOfShortest(): number {
-    return this.exports.sumOfShortest();
-  }
-
-  /** @throws {BudgetExhausted} */
+  /**
+   * One of UNSOLVABLE, SOLVED and ABOVE_SHORTEST, the last only where `stopAboveSic` asks to stop as soon as SOC > SIC is certain.
+   * @throws {BudgetExhausted}
+   */
   certify(
     size: number,
     holes: ArrayLike<number>,
@@ -109,20 +122,21 @@ export class Searches {
     goals: ArrayLike<number>,
     agents: number,
     budget: number,
-    wanted: Wanted,
-  ): (typeof STATUSES)[number] {
-    const { exports } = this;
-    const bytes = this.memory();
+    needMakespan: boolean,
+    needWait: boolean,
+    stopAboveSic: boolean,
+  ): number {
+    this.refresh();
+    const { bytes } = this;
     this.size = size;
     this.agents = agents;
-    let at = exports.holesAt();
-    for (let cell = 0; cell < size * size; cell++) bytes[at + cell] = holes[cell]!;
-    at = exports.startsAt();
-    for (let agent = 0; agent < agents; agent++) bytes[at + agent] = starts[agent]!;
-    at = exports.goalsAt();
-    for (let agent = 0; agent < agents; agent++) bytes[at + agent] = goals[agent]!;
+    for (let cell = 0; cell < size * size; cell++) bytes[this.holes + cell] = holes[cell]!;
+    for (let agent = 0; agent < agents; agent++) {
+      bytes[this.starts + agent] = starts[agent]!;
+      bytes[this.goals + agent] = goals[agent]!;
+    }
     const nodes = Math.min(budget, MOST_NODES);
-    return STATUSES[exports.certify(size, agents, nodes, Number(wanted.makespan), Number(wanted.wait), Number(wanted.stopAboveSic))]!;
+    return this.exports.certify(size, agents, nodes, needMakespan ? 1 : 0, needWait ? 1 : 0, stopAboveSic ? 1 : 0);
   }
 
   /** Counts work that was done here. @throws {BudgetExhausted} */
@@ -132,16 +146,25 @@ export class Searches {
 
   /** The path of an agent in the plan of least sum of costs found last, up to its final arrival. */
   sumOfCostsPath(agent: number): Path {
-    return this.path(this.exports.sumOfCostsPath(agent), this.exports.sumOfCostsArrival(agent));
+    return this.path(this.sumOfCostsPlan + agent * ROOM);
   }
 
   /** The path of an agent in the plan of least makespan found last; it may end with waits at the goal. */
   makespanPath(agent: number): Path {
-    return this.path(this.exports.makespanPath(agent), this.exports.makespanArrival(agent));
+    return this.path(this.makespanPlan + agent * ROOM);
   }
 
-  private path(at: number, arrival: number): Path {
-    return Array.from(this.memory().subarray(at, at + arrival + 1));
+  private path(at: number): Path {
+    this.refresh();
+    const { bytes } = this;
+    const path: Path = [];
+    for (let t = 0; t <= bytes[at]!; t++) path.push(bytes[at + 1 + t]!);
+    return path;
+  }
+
+  private result(place: number): number {
+    this.refresh();
+    return this.words[this.results + place]!;
   }
 
   /** −1 where so many nodes do not suffice. @throws {BudgetExhausted} when the whole budget ends */
@@ -159,23 +182,25 @@ export class Searches {
     }
   }
 
-  /** The whole memory as it is now: a view ends when the memory grows. */
-  private memory(): Uint8Array {
-    if (this.bytes.length === 0) this.bytes = new Uint8Array(this.exports.memory.buffer);
-    return this.bytes;
+  /** Views end when the memory grows. */
+  private refresh(): void {
+    if (this.bytes.length > 0) return;
+    this.bytes = new Uint8Array(this.exports.memory.buffer);
+    this.words = new Int32Array(this.exports.memory.buffer);
   }
 
   private board(): PackedBoard {
     const { exports, size, agents } = this;
-    const bytes = this.memory();
+    this.refresh();
+    const { bytes } = this;
     const part = (at: number, length: number) => bytes.subarray(at, at + length);
     return {
       size,
       count: agents,
       neighbours: NEIGHBOURS[size]!,
-      holes: part(exports.holesAt(), size * size),
-      starts: part(exports.startsAt(), agents),
-      goals: part(exports.goalsAt(), agents),
+      holes: part(this.holes, size * size),
+      starts: part(this.starts, agents),
+      goals: part(this.goals, agents),
       distances: part(exports.distancesAt(), agents * STRIDE),
     };
   }

@@ -3,7 +3,7 @@ import type { Optimum } from "../instance.js";
 import { BudgetExhausted } from "./budget-exhausted.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
 import { Reachability } from "./reachability.js";
-import { Searches } from "./searches.js";
+import { Searches, SOLVED, UNSOLVABLE } from "./searches.js";
 
 /** Search nodes a board may cost unless the caller says otherwise. */
 export const DEFAULT_BUDGET = 20_000_000;
@@ -52,19 +52,17 @@ export class Solver {
   ): Certificate {
     const { needMakespan = true, needWait = true, stopAboveSic = false, budget = DEFAULT_BUDGET } = options;
     const { searches } = this;
-    const certificate = (status: Certificate["status"]): Certificate => ({
-      status,
-      optimum: { sum_of_costs: searches.sumOfCosts, makespan: searches.makespan, sum_of_shortest: searches.sumOfShortest },
-      conflict: status === "solved" && searches.sumOfCosts > searches.sumOfShortest,
-      wait_required: searches.waitRequired,
-    });
+    let status: Certificate["status"];
     try {
-      const wanted = { makespan: needMakespan, wait: needWait, stopAboveSic };
-      return certificate(searches.certify(size, holes, starts, goals, count, budget, wanted));
+      const found = searches.certify(size, holes, starts, goals, count, budget, needMakespan, needWait, stopAboveSic);
+      status = found === SOLVED ? "solved" : found === UNSOLVABLE ? "unsolvable" : "above-shortest";
     } catch (error) {
-      if (error instanceof BudgetExhausted) return certificate("budget-exhausted");
-      throw error;
+      if (!(error instanceof BudgetExhausted)) throw error;
+      status = "budget-exhausted";
     }
+    const optimum = { sum_of_costs: searches.sumOfCosts, makespan: searches.makespan, sum_of_shortest: searches.sumOfShortest };
+    const conflict = status === "solved" && optimum.sum_of_costs > optimum.sum_of_shortest;
+    return { status, optimum, conflict, wait_required: searches.waitRequired };
   }
 
   /** The path of an agent in the plan of least sum of costs found last, up to its final arrival. */
