@@ -2,12 +2,19 @@
  * Space for what grows: taken when first needed and never given back, since a solver is used for many boards. What a table leaves when it
  * grows is kept by its size for the next one that needs as much.
  */
+import { giveUp } from "./budget";
+
+/** Of one block. */
+const MOST_BYTES: usize = 1 << 29;
+/** Of 64 KiB, four gigabytes together: what 32 bits can tell apart. */
+const MOST_PAGES: i32 = 1 << 16;
 
 /** The first block left over of each power of two; a block's first word is the next one. */
 const LEFT_OVER = memory.data(32 * 4, 4);
 
-/** Zeroed space. @param bytes a power of two, at least 16 */
+/** Zeroed space; gives the board up where it would be too much. @param bytes a power of two, at least 16 */
 export function takeSpace(bytes: usize): usize {
+  if (bytes > MOST_BYTES || memory.size() + <i32>(bytes >> 16) >= MOST_PAGES) giveUp();
   const list = LEFT_OVER + (ctz(bytes) << 2);
   const block: usize = load<u32>(list);
   if (block === 0) return heap.alloc(bytes);
