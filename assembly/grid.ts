@@ -73,6 +73,16 @@ export function agentCount(): i32 {
   return count;
 }
 
+/** Cells on a side. */
+export function boardSize(): i32 {
+  return size;
+}
+
+/** Whether the cell is neither a hole nor outside. */
+export function isFree(cell: i32): bool {
+  return byteAt(FREE + cell) === UNREACHABLE;
+}
+
 /** The code of an agent that has made its final arrival: the one after the last cell. */
 export function done(): i32 {
   return cells;
@@ -111,11 +121,11 @@ export function waitForbidden(): bool {
 }
 
 /** Takes in the board that the host has written. False when some agent cannot reach its goal even alone. */
-export function loadBoard(boardSize: i32, agents: i32): bool {
-  cells = boardSize * boardSize;
-  size = boardSize;
+export function loadBoard(side: i32, agents: i32): bool {
+  cells = side * side;
+  size = side;
   count = agents;
-  neighbours = NEIGHBOUR_TABLES + boardSize * STRIDE * 4;
+  neighbours = NEIGHBOUR_TABLES + side * STRIDE * 4;
   noWaits = false;
   stamp++;
   takeHoles();
@@ -149,9 +159,9 @@ function takeHoles(): void {
   freeLow = 0;
   freeHigh = 0;
   for (let cell = 0; cell < cells; cell += 16) {
-    const isFree = i8x16.eq(v128.load(HOLES + cell), i8x16.splat(0));
-    v128.store(FREE + cell, i8x16.add(i8x16.splat(<i8>BLOCKED), isFree));
-    const bits = <u64>i8x16.bitmask(isFree);
+    const isEmpty = i8x16.eq(v128.load(HOLES + cell), i8x16.splat(0));
+    v128.store(FREE + cell, i8x16.add(i8x16.splat(<i8>BLOCKED), isEmpty));
+    const bits = <u64>i8x16.bitmask(isEmpty);
     if (cell < 64) freeLow |= bits << cell;
     else freeHigh |= bits << (cell - 64);
   }

@@ -1,9 +1,9 @@
 /** What the host calls and where it reads and writes; all in one instance is one solver's. */
 import { startBudget } from "./budget";
-import { DISTANCES, GOALS, HOLES, NEIGHBOUR_TABLES, STARTS } from "./grid";
+import { GOALS, HOLES, NEIGHBOUR_TABLES, STARTS } from "./grid";
 import { certifyBoard, RESULTS, spanPlan, sumPlan } from "./solver";
 
-export { budgetLimit, setBudgetLimit, spend, spentNodes } from "./budget";
+export { budgetLimit, setBudgetLimit, spentNodes } from "./budget";
 export { deepen } from "./solver";
 
 export function holesAt(): usize {
@@ -16,11 +16,6 @@ export function startsAt(): usize {
 
 export function goalsAt(): usize {
   return GOALS;
-}
-
-/** By agent·128 + cell. */
-export function distancesAt(): usize {
-  return DISTANCES;
 }
 
 /** By size·512 + cell·4 + direction: to be written before the first board. */

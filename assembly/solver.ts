@@ -25,10 +25,9 @@ import { forgetPairs, pairIncrease } from "./pair-increases";
 import { forgetPairMakespans } from "./pair-makespans";
 import { maskOf, Parts } from "./parts";
 import { clearPlan, planAgent, planOnTime } from "./planner";
+import { CAN, CANNOT, isSolvableCheap, solvable } from "./reachability";
 import { fitsFromStart, forgetTuples, MOST_INCREASE, placeFromTuples } from "./tuples";
 
-/** Given by the host: whether the board's agents can all reach their goals: 1 they can, 0 they cannot, −1 undecided. */
-declare function isSolvable(): i32;
 /** Given by the host: `deepen` within so many nodes; −1 where they do not suffice. */
 declare function deepenWithin(nodes: i32, lower: i32, upper: i32): i32;
 
@@ -36,8 +35,6 @@ const UNSOLVABLE: i32 = 0;
 const SOLVED: i32 = 1;
 const ABOVE_SHORTEST: i32 = 2;
 
-/** Whether asking the host about solvability costs next to nothing: small boards, of which it keeps what it finds. */
-const CHEAP_SIZE: i32 = 4;
 const ORDERS: i32 = 12;
 const ORDERS_OF_REST: i32 = 4;
 /** More than any plan costs. */
@@ -59,7 +56,6 @@ const DELTA = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
 const UNDELAYED = memory.data(MAX_AGENTS, 8);
 /** Up to three agents are closed by growing sets: their plans are part of what the shipped base policy was trained on. */
 let growsSets: bool = false;
-let isCheap: bool = false;
 let stopsAboveSic: bool = false;
 
 /** What was found: see resultsAt in index.ts. */
@@ -76,7 +72,6 @@ export function certifyBoard(size: i32, agents: i32, needMakespan: bool, needWai
   setWord(RESULTS + AT_SHORTEST, -1);
   setWord(RESULTS + AT_WAIT, 0);
   growsSets = agents < 4;
-  isCheap = size <= CHEAP_SIZE;
   stopsAboveSic = stopAboveSic;
   if (!loadBoard(size, agents)) return UNSOLVABLE;
   setWord(RESULTS + AT_SHORTEST, sumOfShortest());
@@ -94,7 +89,7 @@ function leastExtra(): i32 {
   orderByDistance();
   if (everyoneOnTime()) return 0;
   completeDistances();
-  if (isCheap && isSolvable() === 0) return -1;
+  if (isSolvableCheap() && solvable() === CANNOT) return -1;
   forgetIncreases();
   const upper = stopsAboveSic ? 1 : UNBOUNDED;
   const extra = closeGap(0, upper);
@@ -124,13 +119,12 @@ function closeGap(least: i32, most: i32): i32 {
   orderByDistance();
   const upper = prioritise(0, 0, least, most, ORDERS);
   if (upper <= least) return upper;
-  let solvable = 1;
-  if (upper === UNBOUNDED && !isCheap) solvable = isSolvable();
-  if (solvable === 0) return upper;
+  const answer = upper === UNBOUNDED && !isSolvableCheap() ? solvable() : CAN;
+  if (answer === CANNOT) return upper;
   const lower = max(least, boundFromPairs(upper));
   if (upper <= lower) return upper;
   if (growsSets) return growSet(lower, upper);
-  if (solvable === 1) return deepen(lower, upper);
+  if (answer === CAN) return deepen(lower, upper);
   // Growing sets decide solvability as well; deepening would not end where there is no plan, and is far faster where there is one.
   const found = deepenWithin(UNDECIDED_NODES, lower, upper);
   return found >= 0 ? found : growSet(lower, upper);

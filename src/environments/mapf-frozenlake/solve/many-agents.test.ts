@@ -3,15 +3,14 @@ import { expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
 import type { Board, Cell } from "../instance.js";
 import { neighbourTables } from "../neighbours.js";
-import { OFF_GRID, STRIDE } from "./packed-board.js";
 import { certify } from "./solve.js";
 import { partsOfSearches } from "./testing/compile-searches.js";
 import { randomBoard } from "./testing/random-board.js";
 
 const parts = await partsOfSearches();
 const memory = () => new Uint8Array(parts.memory.buffer);
-for (const [size, table] of neighbourTables(() => STRIDE, OFF_GRID).entries())
-  memory().set(table, parts.neighbourTablesAt() + size * 4 * STRIDE);
+// As searches.ts does.
+for (const [size, table] of neighbourTables(() => 128, 127).entries()) memory().set(table, parts.neighbourTablesAt() + size * 512);
 
 /** The least sum of costs by A* over the joint positions of all agents; −1: unsolvable. */
 function costOfAll({ size, holes, agents }: Board): number {

@@ -4,7 +4,6 @@
  */
 import { neighbourTables } from "../neighbours.js";
 import { BudgetExhausted } from "./budget-exhausted.js";
-import { OFF_GRID, type PackedBoard, STRIDE } from "./packed-board.js";
 import type { Path } from "./plan.js";
 import { SEARCHES } from "./searches-wasm.js";
 
@@ -23,14 +22,12 @@ interface Exports {
   holesAt(): number;
   startsAt(): number;
   goalsAt(): number;
-  distancesAt(): number;
   neighbourTablesAt(): number;
   certify(size: number, agents: number, budget: number, needMakespan: number, needWait: number, stopAboveSic: number): number;
   deepen(lower: number, upper: number): number;
   resultsAt(): number;
   sumOfCostsPlanAt(): number;
   makespanPlanAt(): number;
-  spend(nodes: number): void;
   spentNodes(): number;
   budgetLimit(): number;
   setBudgetLimit(nodes: number): void;
@@ -44,6 +41,9 @@ export const SOLVED = 1;
 export const ABOVE_SHORTEST = 2;
 /** Bytes of an agent in a plan: its arrival, then its cells. */
 const ROOM = 256;
+// As in assembly/grid.ts.
+const STRIDE = 128;
+const OFF_GRID = 127;
 const NEIGHBOURS = neighbourTables(() => STRIDE, OFF_GRID);
 const module = new WebAssembly.Module(Buffer.from(SEARCHES, "base64"));
 
@@ -59,18 +59,11 @@ export class Searches {
   private readonly results: number;
   private readonly sumOfCostsPlan: number;
   private readonly makespanPlan: number;
-  private size = 0;
-  private agents = 0;
 
-  /** @param isSolvable whether all agents of the board can reach their goals; undefined: undecided */
-  constructor(isSolvable: (board: PackedBoard) => boolean | undefined) {
-    const answer = () => {
-      const solvable = isSolvable(this.board());
-      return solvable === undefined ? -1 : Number(solvable);
-    };
+  constructor() {
     const instance = new WebAssembly.Instance(module, {
       budget: { exhausted: endSearch },
-      solver: { isSolvable: answer, deepenWithin: (nodes, lower, upper) => this.deepenWithin(nodes!, lower!, upper!) },
+      solver: { deepenWithin: (nodes, lower, upper) => this.deepenWithin(nodes!, lower!, upper!) },
       env: { abort: fail },
     });
     this.exports = instance.exports as Exports;
@@ -128,8 +121,6 @@ export class Searches {
   ): number {
     this.refresh();
     const { bytes } = this;
-    this.size = size;
-    this.agents = agents;
     for (let cell = 0; cell < size * size; cell++) bytes[this.holes + cell] = holes[cell]!;
     for (let agent = 0; agent < agents; agent++) {
       bytes[this.starts + agent] = starts[agent]!;
@@ -137,11 +128,6 @@ export class Searches {
     }
     const nodes = Math.min(budget, MOST_NODES);
     return this.exports.certify(size, agents, nodes, needMakespan ? 1 : 0, needWait ? 1 : 0, stopAboveSic ? 1 : 0);
-  }
-
-  /** Counts work that was done here. @throws {BudgetExhausted} */
-  spend(nodes: number): void {
-    this.exports.spend(nodes);
   }
 
   /** The path of an agent in the plan of least sum of costs found last, up to its final arrival. */
@@ -187,22 +173,6 @@ export class Searches {
     if (this.bytes.length > 0) return;
     this.bytes = new Uint8Array(this.exports.memory.buffer);
     this.words = new Int32Array(this.exports.memory.buffer);
-  }
-
-  private board(): PackedBoard {
-    const { exports, size, agents } = this;
-    this.refresh();
-    const { bytes } = this;
-    const part = (at: number, length: number) => bytes.subarray(at, at + length);
-    return {
-      size,
-      count: agents,
-      neighbours: NEIGHBOURS[size]!,
-      holes: part(this.holes, size * size),
-      starts: part(this.starts, agents),
-      goals: part(this.goals, agents),
-      distances: part(exports.distancesAt(), agents * STRIDE),
-    };
   }
 }
 

@@ -2,7 +2,6 @@
 import type { Optimum } from "../instance.js";
 import { BudgetExhausted } from "./budget-exhausted.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
-import { Reachability } from "./reachability.js";
 import { Searches, SOLVED, UNSOLVABLE } from "./searches.js";
 
 /** Search nodes a board may cost unless the caller says otherwise. */
@@ -33,8 +32,7 @@ export interface Certificate {
 const TRIAL = { size: 3, holes: [0, 0, 0, 1, 0, 0, 0, 0, 0], starts: [6, 8, 2, 0, 4], goals: [1, 7, 5, 4, 8] };
 
 export class Solver {
-  private readonly reachability = new Reachability((nodes) => this.searches.spend(nodes));
-  private readonly searches = new Searches((board) => this.reachability.isSolvable(board));
+  private readonly searches = new Searches();
 
   constructor() {
     // Memory that is touched for the first time costs more than a small board does.

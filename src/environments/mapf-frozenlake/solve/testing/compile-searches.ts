@@ -53,7 +53,7 @@ export async function partsOfSearches(): Promise<Parts> {
   const bytes = await compileAssembly("for-tests.ts");
   const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
     budget: { exhausted },
-    solver: { isSolvable: never, deepenWithin: never },
+    solver: { deepenWithin: never },
     env: { abort: never },
   });
   return instance.exports as Parts;
