@@ -12,6 +12,7 @@ const COST: usize = 8;
 const PARENT: usize = 12;
 const SLICE: usize = 16;
 const LINK: usize = 20;
+const SLOTS_AT_FIRST: i32 = 4096;
 
 export class JointNodes {
   count: i32 = 0;
@@ -23,11 +24,18 @@ export class JointNodes {
   private heads: usize = takeSpace(256 * 4);
   private headRoom: i32 = 256;
   // Open addressing: entries hold base + node; what is below base belongs to an earlier search.
-  private table: usize = takeSpace(4096 * 4);
-  private mask: i32 = 4096 - 1;
+  private table: usize = takeSpace(SLOTS_AT_FIRST * 4);
+  private mask: i32 = SLOTS_AT_FIRST - 1;
+  /** Each search begins with this table, which stays in the processor's cache. */
+  private readonly first: usize = this.table;
   private base: i32 = 1;
 
   reset(): void {
+    if (this.table !== this.first) {
+      leaveSpace(this.table, (this.mask + 1) * 4);
+      this.table = this.first;
+      this.mask = SLOTS_AT_FIRST - 1;
+    }
     this.base += this.count;
     if (this.base > 1_500_000_000) {
       memory.fill(this.table, 0, (this.mask + 1) * 4);
@@ -78,7 +86,11 @@ export class JointNodes {
   /** Adds a node; it takes the place of an earlier one with the same position. */
   add(position: Position, cost: i32, parent: i32): i32 {
     const node = this.count++;
-    if (node === this.room) this.grow();
+    if (node === this.room) {
+      this.nodes = doubled(this.nodes, this.room * NODE);
+      this.room *= 2;
+    }
+    if (node * 4 > this.mask) this.grow(node);
     const at = this.at(node);
     store<u64>(at, position);
     store<i32>(at, cost, COST);
@@ -126,14 +138,13 @@ export class JointNodes {
     return wordAt(this.table + (slot << 2)) - this.base;
   }
 
-  private grow(): void {
-    const filled = this.room;
-    this.nodes = doubled(this.nodes, filled * NODE);
-    this.room = filled * 2;
+  /** A table twice as large, for so many nodes. */
+  private grow(count: i32): void {
+    const before = this.table;
     const bytes = (this.mask + 1) * 4;
-    leaveSpace(this.table, bytes);
     this.table = takeSpace(bytes * 2);
     this.mask = this.mask * 2 + 1;
-    for (let node = 0; node < filled; node++) this.enter(node, this.position(node));
+    for (let node = 0; node < count; node++) this.enter(node, this.position(node));
+    if (before !== this.first) leaveSpace(before, bytes);
   }
 }

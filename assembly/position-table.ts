@@ -23,9 +23,10 @@ const NO_KEY: Position = 0x0fff_ffff_0fff_ffff;
 export class PositionTable {
   private stamp: u32 = 1;
   private count: u32 = 0;
-  /** Where the table begins, and its size in bytes. */
+  /** Where the table begins, and its size in bytes. Each board begins with the first table, which stays in the processor's cache. */
   private table: usize = takeSpace(BLOCK * BLOCKS_AT_FIRST);
   private bytes: u32 = BLOCK * BLOCKS_AT_FIRST;
+  private readonly first: usize = this.table;
   /** What was found last: a key, and its block or 0. */
   private lastKey: Position = NO_KEY;
   private lastBlock: usize = 0;
@@ -42,6 +43,11 @@ export class PositionTable {
     this.codes = holdsMost ? CODES_OF_BOTH : CODES;
     this.count = 0;
     this.lastKey = NO_KEY;
+    if (this.table !== this.first) {
+      leaveSpace(this.table, this.bytes);
+      this.table = this.first;
+      this.bytes = BLOCK * BLOCKS_AT_FIRST;
+    }
     if (++this.stamp !== 0) return;
     memory.fill(this.table, 0, this.bytes);
     this.stamp = 1;
@@ -140,6 +146,6 @@ export class PositionTable {
     for (let block = before; block < before + bytes; block += BLOCK) {
       if (load<u32>(block, STAMP) === this.stamp) memory.copy(this.freeBlock(load<u64>(block)), block, BLOCK);
     }
-    leaveSpace(before, bytes);
+    if (before !== this.first) leaveSpace(before, bytes);
   }
 }
