@@ -15,3 +15,8 @@ export function wordAt(at: usize): i32 {
 export function setWord(at: usize, value: i32): void {
   store<i32>(at, value);
 }
+
+/** Copies at least so many bytes, in whole words of eight: both places have room for them. Faster than `memory.copy` for a few. */
+export function copyBytes(to: usize, from: usize, bytes: i32): void {
+  for (let at = 0; at < bytes; at += 8) store<u64>(to + at, load<u64>(from + at));
+}

@@ -39,11 +39,11 @@ const CHILD_CODES = memory.data(MAX_AGENTS, 8);
 const CHILD_CELLS = memory.data(MAX_AGENTS, 8);
 const DELTA = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
 
-/** The least extra cost of these agents together, if it is at most `most`; otherwise −1. @param agents bytes */
+/** The least extra cost of these agents together, if it is at most `most`; otherwise −1. @param agents bytes, with room for eight */
 export function leastExtraOf(agents: usize, count: i32, most: i32): i32 {
   size = count;
   bound = most;
-  memory.copy(AGENTS, agents, count);
+  store<u64>(AGENTS, load<u64>(agents));
   nodes.reset();
   goalNode = -1;
   leastAdded = 0;

@@ -1,5 +1,5 @@
 /** The best plan so far, copied out of the planner before the next attempt overwrites it. */
-import { byteAt, setByte } from "./bytes";
+import { byteAt, copyBytes, setByte } from "./bytes";
 import { MAX_AGENTS } from "./grid";
 import { arrivalOf, pathOf } from "./planner";
 import { takeSpace } from "./space";
@@ -17,13 +17,13 @@ export class KeptPlan {
     for (let agent = 0; agent < count; agent++) {
       const arrival = arrivalOf(agent);
       setByte(this.room(agent), arrival);
-      memory.copy(this.path(agent), pathOf(agent), arrival + 1);
+      copyBytes(this.path(agent), pathOf(agent), arrival + 1);
     }
   }
 
   adopt(other: KeptPlan): void {
     this.count = other.count;
-    memory.copy(this.rooms, other.rooms, MAX_AGENTS * ROOM);
+    for (let agent = 0; agent < this.count; agent++) copyBytes(this.room(agent), other.room(agent), other.arrival(agent) + 2);
   }
 
   /** The time of the agent's final arrival. */

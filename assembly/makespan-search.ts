@@ -37,13 +37,13 @@ const CHILD_CELLS = memory.data(MAX_AGENTS, 8);
 
 /**
  * The least makespan of these agents together, if it is at most `most`; otherwise −1.
- * @param agents bytes
+ * @param agents bytes, with room for eight
  * @param withPairs costs more than it saves with few agents
  */
 export function leastMakespanOf(agents: usize, count: i32, most: i32, withPairs: bool): i32 {
   size = count;
   asksPairs = withPairs;
-  memory.copy(AGENTS, agents, count);
+  store<u64>(AGENTS, load<u64>(agents));
   nodes.reset();
   goalNode = -1;
   parent = -1;

@@ -4,7 +4,7 @@
  * a byte for each of 52 codes (proven least increases alone) or two for each of 26 (least and greatest). Stamps instead of clearing; memory
  * only grows.
  */
-import { byteAt, setByte } from "./bytes";
+import { byteAt, copyBytes, setByte } from "./bytes";
 import { codeShift, hashOf, Position } from "./position";
 import { leaveSpace, takeSpace } from "./space";
 
@@ -122,7 +122,7 @@ export class PositionTable {
     if (known !== 0) return known;
     if (++this.count * 2 * BLOCK > this.bytes) this.grow();
     const block = this.freeBlock(key);
-    memory.fill(block, 0, BLOCK);
+    for (let at: usize = 0; at < BLOCK; at += 8) store<u64>(block + at, 0);
     store<u64>(block, key);
     store<u32>(block, this.stamp, STAMP);
     this.lastKey = key;
@@ -144,7 +144,7 @@ export class PositionTable {
     this.table = takeSpace(bytes * 2);
     this.bytes = bytes * 2;
     for (let block = before; block < before + bytes; block += BLOCK) {
-      if (load<u32>(block, STAMP) === this.stamp) memory.copy(this.freeBlock(load<u64>(block)), block, BLOCK);
+      if (load<u32>(block, STAMP) === this.stamp) copyBytes(this.freeBlock(load<u64>(block)), block, BLOCK);
     }
     if (before !== this.first) leaveSpace(before, bytes);
   }

@@ -115,7 +115,7 @@ function forgetIncreases(): void {
  * Leaves a plan below `most` in `sumPlan` (unless waits are forbidden).
  */
 function closeGap(least: i32, most: i32): i32 {
-  memory.fill(UNDELAYED, 0, MAX_AGENTS);
+  store<u64>(UNDELAYED, 0);
   orderByDistance();
   const upper = prioritise(0, 0, least, most, ORDERS);
   if (upper <= least) return upper;

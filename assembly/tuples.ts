@@ -98,7 +98,7 @@ export function forgetTuples(): void {
   halvesOf2.reset(false);
   halvesOf3.reset(false);
   halvesOf5.reset(false);
-  memory.fill(FIRST_THREE, 0, MAX_AGENTS + 1);
+  for (let size = 0; size <= MAX_AGENTS; size++) setByte(FIRST_THREE + size, 0);
   spentBefore = spentNodes();
 }
 
@@ -220,7 +220,7 @@ function fits(agents: usize, size: i32, codes: usize, slack: i32, delta: usize):
 function record(codes: usize, size: i32): void {
   if (size !== recordedSize) return;
   if (steps === MOST_STEPS) giveUp();
-  memory.copy(TRAIL + steps++ * MAX_AGENTS, codes, MAX_AGENTS);
+  store<u64>(TRAIL + steps++ * MAX_AGENTS, load<u64>(codes));
 }
 
 /** Lists options and what every two of them allow; false when some agent has none left. */
