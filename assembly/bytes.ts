@@ -1,4 +1,4 @@
-/** Small unsigned numbers in memory, as the integers that are computed with. Cells, codes, options and increases all fit into a byte. */
+/** Small unsigned numbers in memory, as the integers that are computed with. Cells, codes, places of options and increases fit into a byte. */
 
 export function byteAt(at: usize): i32 {
   return <i32>load<u8>(at);

@@ -7,7 +7,7 @@
  * value; were it not, it would still be a lower bound. With more agents, one after another is given each sensible value, which leaves a
  * smaller cover of what its value does not pay for.
  *
- * Weights are bytes at delta + i·8 + j for i < j, below 253.
+ * Weights are bytes at delta + i·8 + j for i < j, at most 61 (pair-increases.ts).
  */
 import { byteAt, setByte } from "./bytes";
 

@@ -8,6 +8,7 @@ import { PositionTable } from "./position-table";
 
 export { coverFits, smallestCover } from "./cover";
 export { goalsAt, holesAt, neighbourTablesAt, startsAt } from "./index";
+export { putCell } from "./planner";
 
 const WEIGHTS = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
 

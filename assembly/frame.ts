@@ -74,7 +74,7 @@ export function setUnmoved(frame: usize, unmoved: Position): void {
 }
 
 /** The option that the a-th agent takes in the joint move under construction. */
-export function chosenIn(frame: usize, a: i32): i32 {
+function chosenIn(frame: usize, a: i32): i32 {
   return byteAt(frame + AT_CHOSEN + a);
 }
 

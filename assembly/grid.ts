@@ -9,7 +9,7 @@
 import { byteAt, setByte, setWord, wordAt } from "./bytes";
 
 export const MAX_AGENTS: i32 = 8;
-export const MAX_SIZE: i32 = 10;
+const MAX_SIZE: i32 = 10;
 /** Room for one agent's codes: 7 bits. */
 export const STRIDE: i32 = 128;
 /** The cell that a move off the grid leads to; never free. */
@@ -31,7 +31,7 @@ export const NEIGHBOUR_TABLES = memory.data((MAX_SIZE + 1) * STRIDE * 4, 16);
  */
 export const DISTANCES = memory.data(MAX_AGENTS * STRIDE, 16);
 /** Of cells of the board UNREACHABLE or BLOCKED; OFF_GRID is BLOCKED, the rest is never asked for. */
-export const FREE = memory.data(STRIDE, 16);
+const FREE = memory.data(STRIDE, 16);
 /** The agent's distance from its start to its goal. */
 const SHORTEST = memory.data(MAX_AGENTS, 16);
 

@@ -66,27 +66,13 @@ export function leastExtraOf(agents: usize, count: i32, most: i32): i32 {
 /** Puts the path of the a-th agent of the set in the solution found last into the plan. */
 export function placeFromJointSearch(a: i32): void {
   const agent = agentAt(a);
+  // The last node before its final arrival, if there is one.
+  let last = goalNode;
+  while (last >= 0 && nodes.code(last, a) === done()) last = nodes.parent(last);
   let steps = 0;
-  let isLast = true;
-  for (let node = goalNode; node >= 0; node = nodes.parent(node)) {
-    const code = nodes.code(node, a);
-    if (code === done()) continue;
-    if (isLast) {
-      isLast = false;
-      for (let n = node; n >= 0; n = nodes.parent(n)) steps++;
-      putCell(agent, steps, goalOf(agent));
-      endPathFrom(agent, a, node, steps);
-      return;
-    }
-  }
-  putCell(agent, 0, goalOf(agent));
-  endPath(agent, 0);
-}
-
-/** The path that leads to `node`, after which the agent is on its goal for good. */
-function endPathFrom(agent: i32, a: i32, node: i32, steps: i32): void {
-  let t = steps;
-  for (let n = node; n >= 0; n = nodes.parent(n)) putCell(agent, --t, nodes.code(n, a));
+  for (let node = last; node >= 0; node = nodes.parent(node)) steps++;
+  putCell(agent, steps, goalOf(agent));
+  for (let node = last, t = steps - 1; node >= 0; node = nodes.parent(node), t--) putCell(agent, t, nodes.code(node, a));
   endPath(agent, steps);
 }
 

@@ -71,14 +71,8 @@ export function placeFromMakespanSearch(a: i32): void {
   const goal = goalOf(agent);
   let last = goalNode;
   while (nodes.parent(last) >= 0 && nodes.code(nodes.parent(last), a) === goal) last = nodes.parent(last);
-  const t = nodes.cost(last);
-  endPathAt(agent, a, last, t);
-}
-
-function endPathAt(agent: i32, a: i32, last: i32, arrival: i32): void {
-  let t = arrival;
-  for (let node = last; node >= 0; node = nodes.parent(node)) putCell(agent, t--, nodes.code(node, a));
-  endPath(agent, arrival);
+  for (let node = last; node >= 0; node = nodes.parent(node)) putCell(agent, nodes.cost(node), nodes.code(node, a));
+  endPath(agent, nodes.cost(last));
 }
 
 function agentAt(a: i32): i32 {

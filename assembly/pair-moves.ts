@@ -72,7 +72,6 @@ export function allowedBy(block: usize, slack: i32): u64 {
 }
 
 function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
-  store<i32>(block, slack, EXACT);
   const table = pairOf(i, j);
   const cellA = cellOf(i, a);
   const cellB = cellOf(j, b);
@@ -95,4 +94,6 @@ function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
       store<u8>(row + v, <u8>(cost > slack ? MORE : cost));
     }
   }
+  // At the end: a budget that ends meanwhile leaves a block that is exact to nothing.
+  store<i32>(block, slack, EXACT);
 }

@@ -23,9 +23,12 @@ export class PairWords {
     const pairs = (agentCount() * (agentCount() - 1)) >> 1;
     const bytes: usize = pairs * codeCount() * codeCount() * 4;
     if (bytes <= this.room) return;
+    let room = this.room;
+    while (room < bytes) room *= 2;
+    const words = takeSpace(room);
     leaveSpace(this.words, this.room);
-    while (this.room < bytes) this.room *= 2;
-    this.words = takeSpace(this.room);
+    this.words = words;
+    this.room = room;
   }
 
   clear(): void {

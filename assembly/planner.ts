@@ -11,7 +11,7 @@ import { byteAt, setByte, setWord, wordAt } from "./bytes";
 import { besides, DISTANCES, goalOf, MAX_AGENTS, STRIDE, shortest, startOf, UNREACHABLE, waitForbidden } from "./grid";
 
 /** No agent is planned past this time. */
-export const HORIZON: i32 = 192;
+const HORIZON: i32 = 192;
 const SPACE_TIME: i32 = HORIZON * STRIDE;
 
 /** paths[agent·HORIZON + t], up to the agent's arrival: cells. */

@@ -28,8 +28,8 @@ import { clearPlan, planAgent, planOnTime } from "./planner";
 import { CAN, CANNOT, isSolvableCheap, solvable } from "./reachability";
 import { fitsFromStart, forgetTuples, MOST_INCREASE, placeFromTuples } from "./tuples";
 
-/** Given by the host: `deepen` within so many nodes; −1 where they do not suffice. */
-declare function deepenWithin(nodes: i32, lower: i32, upper: i32): i32;
+/** Given by the host: `deepen` within some nodes; −1 where they do not suffice. */
+declare function deepenWithin(lower: i32, upper: i32): i32;
 
 const UNSOLVABLE: i32 = 0;
 const SOLVED: i32 = 1;
@@ -40,8 +40,6 @@ const ORDERS_OF_REST: i32 = 4;
 /** More than any plan costs. */
 const UNBOUNDED: i32 = 1 << 20;
 const PAIR_CAP: i32 = 12;
-/** Nodes for a plan of a board that may have none: most that have one take fewer. */
-const UNDECIDED_NODES: i32 = 1_000_000;
 
 /** Sets are asked about smaller ones first. */
 const parts: StaticArray<Parts> = [new Parts(3), new Parts(4), new Parts(5), new Parts(6), new Parts(7), new Parts(8)];
@@ -126,7 +124,7 @@ function closeGap(least: i32, most: i32): i32 {
   if (growsSets) return growSet(lower, upper);
   if (answer === CAN) return deepen(lower, upper);
   // Growing sets decide solvability as well; deepening would not end where there is no plan, and is far faster where there is one.
-  const found = deepenWithin(UNDECIDED_NODES, lower, upper);
+  const found = deepenWithin(lower, upper);
   return found >= 0 ? found : growSet(lower, upper);
 }
 

@@ -26,16 +26,3 @@ export function withoutTrailingWaits(path: Path): Path {
   while (end > 1 && path[end - 1] === path[end - 2]) end--;
   return end === path.length ? path : path.slice(0, end);
 }
-
-/** Whether some agent waits before its own final arrival. Paths end with it. */
-export function hasWait(paths: readonly Path[]): boolean {
-  return paths.some((path) => path.some((cell, t) => t > 0 && cell === path[t - 1]));
-}
-
-export function sumOfCosts(paths: readonly Path[]): number {
-  return paths.reduce((sum, path) => sum + path.length - 1, 0);
-}
-
-export function makespan(paths: readonly Path[]): number {
-  return paths.reduce((longest, path) => Math.max(longest, path.length - 1), 0);
-}

@@ -34,11 +34,10 @@ interface Exports {
 }
 
 /** The greatest budget that can be counted. */
-export const MOST_NODES = 2_000_000_000;
+const MOST_NODES = 2_000_000_000;
 
-export const UNSOLVABLE = 0;
-export const SOLVED = 1;
-export const ABOVE_SHORTEST = 2;
+/** What `certify` answers, in the numbers of assembly/solver.ts. */
+const STATUSES = ["unsolvable", "solved", "above-shortest"] as const;
 /** Bytes of an agent in a plan: its arrival, then its cells. */
 const ROOM = 256;
 // As in assembly/grid.ts.
@@ -60,10 +59,11 @@ export class Searches {
   private readonly sumOfCostsPlan: number;
   private readonly makespanPlan: number;
 
-  constructor() {
+  /** @param undecidedNodes for a plan of a board that may have none: most that have one take fewer */
+  constructor(private readonly undecidedNodes = 1_000_000) {
     const instance = new WebAssembly.Instance(module, {
       budget: { exhausted: endSearch },
-      solver: { deepenWithin: (nodes, lower, upper) => this.deepenWithin(nodes!, lower!, upper!) },
+      solver: { deepenWithin: (lower, upper) => this.deepenWithin(lower!, upper!) },
       env: { abort: fail },
     });
     this.exports = instance.exports as Exports;
@@ -105,7 +105,7 @@ export class Searches {
   }
 
   /**
-   * One of UNSOLVABLE, SOLVED and ABOVE_SHORTEST, the last only where `stopAboveSic` asks to stop as soon as SOC > SIC is certain.
+   * `above-shortest` only where `stopAboveSic` asks to stop as soon as SOC > SIC is certain.
    * @throws {BudgetExhausted}
    */
   certify(
@@ -118,7 +118,7 @@ export class Searches {
     needMakespan: boolean,
     needWait: boolean,
     stopAboveSic: boolean,
-  ): number {
+  ): (typeof STATUSES)[number] {
     this.refresh();
     const { bytes } = this;
     for (let cell = 0; cell < size * size; cell++) bytes[this.holes + cell] = holes[cell]!;
@@ -127,7 +127,7 @@ export class Searches {
       bytes[this.goals + agent] = goals[agent]!;
     }
     const nodes = Math.min(budget, MOST_NODES);
-    return this.exports.certify(size, agents, nodes, needMakespan ? 1 : 0, needWait ? 1 : 0, stopAboveSic ? 1 : 0);
+    return STATUSES[this.exports.certify(size, agents, nodes, needMakespan ? 1 : 0, needWait ? 1 : 0, stopAboveSic ? 1 : 0)]!;
   }
 
   /** The path of an agent in the plan of least sum of costs found last, up to its final arrival. */
@@ -153,11 +153,11 @@ export class Searches {
     return this.words[this.results + place]!;
   }
 
-  /** −1 where so many nodes do not suffice. @throws {BudgetExhausted} when the whole budget ends */
-  private deepenWithin(nodes: number, lower: number, upper: number): number {
+  /** −1 where the nodes for an undecided board do not suffice. @throws {BudgetExhausted} when the whole budget ends */
+  private deepenWithin(lower: number, upper: number): number {
     const { exports } = this;
     const whole = exports.budgetLimit();
-    exports.setBudgetLimit(Math.min(whole, exports.spentNodes() + nodes));
+    exports.setBudgetLimit(Math.min(whole, exports.spentNodes() + this.undecidedNodes));
     try {
       return exports.deepen(lower, upper);
     } catch (error) {

@@ -2,7 +2,7 @@
 import type { Optimum } from "../instance.js";
 import { BudgetExhausted } from "./budget-exhausted.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
-import { Searches, SOLVED, UNSOLVABLE } from "./searches.js";
+import { Searches } from "./searches.js";
 
 /** Search nodes a board may cost unless the caller says otherwise. */
 export const DEFAULT_BUDGET = 20_000_000;
@@ -10,7 +10,7 @@ export const DEFAULT_BUDGET = 20_000_000;
 export type SolveStatus = "solved" | "unsolvable" | "budget-exhausted";
 
 export interface PackedOptions {
-  /** Search nodes. */
+  /** Search nodes; what is above 2·10⁹ counts as that. */
   budget?: number;
   /** Default true; when false, `optimum.makespan` is −1. */
   needMakespan?: boolean;
@@ -28,11 +28,11 @@ export interface Certificate {
   wait_required: boolean;
 }
 
-/** A board that needs every search. */
+/** A small board that is hard. */
 const TRIAL = { size: 3, holes: [0, 0, 0, 1, 0, 0, 0, 0, 0], starts: [6, 8, 2, 0, 4], goals: [1, 7, 5, 4, 8] };
 
 export class Solver {
-  private readonly searches = new Searches();
+  private searches = new Searches();
 
   constructor() {
     // Memory that is touched for the first time costs more than a small board does.
@@ -61,15 +61,17 @@ export class Solver {
     const { searches } = this;
     let status: Certificate["status"];
     try {
-      const found = searches.certify(size, holes, starts, goals, count, budget, needMakespan, needWait, stopAboveSic);
-      status = found === SOLVED ? "solved" : found === UNSOLVABLE ? "unsolvable" : "above-shortest";
+      status = searches.certify(size, holes, starts, goals, count, budget, needMakespan, needWait, stopAboveSic);
     } catch (error) {
-      if (!(error instanceof BudgetExhausted)) throw error;
+      if (!(error instanceof BudgetExhausted)) {
+        // Out of memory, say: nothing is left to rely on.
+        this.searches = new Searches();
+        throw error;
+      }
       status = "budget-exhausted";
     }
     const optimum = { sum_of_costs: searches.sumOfCosts, makespan: searches.makespan, sum_of_shortest: searches.sumOfShortest };
-    const conflict = status === "solved" && optimum.sum_of_costs > optimum.sum_of_shortest;
-    return { status, optimum, conflict, wait_required: searches.waitRequired };
+    return { status, optimum, conflict: optimum.sum_of_costs > optimum.sum_of_shortest, wait_required: searches.waitRequired };
   }
 
   /** The path of an agent in the plan of least sum of costs found last, up to its final arrival. */

@@ -18,6 +18,7 @@ interface Parts {
   startsAt(): number;
   goalsAt(): number;
   costByJointSearch(size: number, agents: number, nodes: number, mostExtra: number): number;
+  putCell(agent: number, t: number, cell: number): void;
   resetTable(holdsMost: number): void;
   setLeast(position: bigint, code: number, least: number): void;
   setMost(position: bigint, code: number, most: number): void;
