@@ -7,8 +7,9 @@ import { forgetPairs } from "./pair-increases";
 import { PositionTable } from "./position-table";
 
 export { coverFits, smallestCover } from "./cover";
-export { goalsAt, holesAt, neighbourTablesAt, startsAt } from "./index";
+export { certify, deepen, goalsAt, holesAt, neighbourTablesAt, resultsAt, startsAt } from "./index";
 export { putCell } from "./planner";
+export { askFoursFrom } from "./tuples";
 
 const WEIGHTS = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
 

@@ -52,7 +52,12 @@ export const MOST_INCREASE: i32 = 250;
  * Nodes spent on a board after which sets of five agents and more are checked against their fours as well as their threes. On most boards that
  * costs more than it rules out, on some of the hardest it halves the time: neither way can then cost much more than the better one.
  */
-const FOURS_FROM: i32 = 100_000;
+let foursFrom: i32 = 100_000;
+
+/** For tests: from so many nodes on. */
+export function askFoursFrom(nodes: i32): void {
+  foursFrom = nodes;
+}
 
 const threes = new Parts(3);
 const fours = new Parts(4);
@@ -371,7 +376,7 @@ function takeIncreases(frame: usize, a: i32, u: i32, left: i32): bool {
 
 function partsFit(agents: usize, size: i32, codes: usize, delta: usize, slack: i32): bool {
   if (!threesFit(agents, size, codes, delta, slack)) return false;
-  return size === 4 || spentNodes() - spentBefore < FOURS_FROM || foursFit(agents, size, codes, delta, slack);
+  return size === 4 || spentNodes() - spentBefore < foursFrom || foursFit(agents, size, codes, delta, slack);
 }
 
 /** Whether every three of the set fits into what the worst pair of the others leaves, which is never below 0: the cover fits. */

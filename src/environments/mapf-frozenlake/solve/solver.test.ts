@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Random, Seed } from "../../../core/index.js";
+import { neighbourTables } from "../neighbours.js";
 import { Searches } from "./searches.js";
 import { Solver } from "./solver.js";
 import { partsOfSearches } from "./testing/compile-searches.js";
@@ -68,7 +69,7 @@ it("what a pair was once proven to cost is forgotten, also when the boards are m
   const seed = Seed.root("stamps");
   const boards = Array.from({ length: 60 }, (_, i) => draw(seed.at(i), 3, 1, 3));
   const first = boards.map((board) => JSON.stringify(certify(solver, board)));
-  for (let round = 0; round < 1200; round++) {
+  for (let round = 0; round < 3000; round++) {
     for (const [i, board] of boards.entries()) {
       const again = JSON.stringify(certify(solver, board));
       if (again !== first[i]) expect([round, i, again]).toEqual([round, i, first[i]]);
@@ -98,6 +99,28 @@ describe("boards that need more room than most", () => {
     ];
     for (const [board, cost] of dearest)
       expect(certify(solver, board, { needMakespan: false, needWait: false }).optimum.sum_of_costs).toBe(cost);
+  });
+
+  it("five agents whose fours are asked from the first node on", async () => {
+    const parts = await partsOfSearches();
+    parts.askFoursFrom(0);
+    const bytes = () => new Uint8Array(parts.memory.buffer);
+    for (const [size, table] of neighbourTables(() => 128, 127).entries()) bytes().set(table, parts.neighbourTablesAt() + size * 512);
+    const solver = new Solver();
+    const seed = Seed.root("fours");
+    let conflicts = 0;
+    for (let i = 0; i < 150; i++) {
+      const board = draw(seed.at(i), 4, 3, 5);
+      bytes().set(board.holes, parts.holesAt());
+      bytes().set(board.starts, parts.startsAt());
+      bytes().set(board.goals, parts.goalsAt());
+      parts.certify(4, 5, 1_000_000, 0, 0, 0);
+      const sum = new Int32Array(parts.memory.buffer)[parts.resultsAt() / 4];
+      const { conflict, optimum } = certify(solver, board, { needMakespan: false, needWait: false });
+      expect([i, sum]).toEqual([i, optimum.sum_of_costs]);
+      if (conflict) conflicts++;
+    }
+    expect(conflicts).toBeGreaterThan(100);
   });
 
   it("a path past the planner's horizon gives the board up", async () => {

@@ -19,6 +19,9 @@ interface Parts {
   goalsAt(): number;
   costByJointSearch(size: number, agents: number, nodes: number, mostExtra: number): number;
   putCell(agent: number, t: number, cell: number): void;
+  askFoursFrom(nodes: number): void;
+  certify(size: number, agents: number, budget: number, needMakespan: number, needWait: number, stopAboveSic: number): number;
+  resultsAt(): number;
   resetTable(holdsMost: number): void;
   setLeast(position: bigint, code: number, least: number): void;
   setMost(position: bigint, code: number, most: number): void;
