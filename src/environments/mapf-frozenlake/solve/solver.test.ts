@@ -130,6 +130,13 @@ describe("boards that need more room than most", () => {
   });
 });
 
+it("a board with more cells or agents than there is room for is refused", () => {
+  const solver = new Solver();
+  const nine = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+  expect(() => certify(solver, { size: 10, holes: Array(100).fill(0), starts: nine, goals: nine })).toThrow("up to 8 agents");
+  expect(() => certify(solver, { size: 11, holes: Array(121).fill(0), starts: [0], goals: [1] })).toThrow("sizes up to 10");
+});
+
 it("a board that is undecided falls back on growing sets where the nodes for a plan do not suffice", () => {
   const holes = rows("..........", "#########.", "..........", ".#########", "..........", "#########.", "..........", ".#########", "..........", "#########."); // biome-ignore format: one board a line
   const searches = new Searches(10);

@@ -1,5 +1,5 @@
 /** Certified optima of packed boards. A Solver reuses its memory: one a thread. What it does is in assembly/solver.ts. */
-import type { Optimum } from "../instance.js";
+import { MAX_AGENTS, MAX_SIZE, type Optimum } from "../instance.js";
 import { BudgetExhausted } from "./budget-exhausted.js";
 import { type Path, withoutTrailingWaits } from "./plan.js";
 import { Searches } from "./searches.js";
@@ -57,6 +57,12 @@ export class Solver {
     count: number,
     options: PackedOptions = {},
   ): Certificate {
+    // The searches' memory has room for no more, and nothing else would notice.
+    if (size > MAX_SIZE || count > MAX_AGENTS) {
+      throw new RangeError(
+        `a board of size ${size} with ${count} agents; the solver takes sizes up to ${MAX_SIZE} and up to ${MAX_AGENTS} agents`,
+      );
+    }
     const { needMakespan = true, needWait = true, stopAboveSic = false, budget = DEFAULT_BUDGET } = options;
     const { searches } = this;
     let status: Certificate["status"];
