@@ -2,6 +2,7 @@
 import { startBudget } from "./budget";
 import { setByte } from "./bytes";
 import { completeDistances, loadBoard, MAX_AGENTS, sumOfShortest } from "./grid";
+import { JointNodes } from "./joint-nodes";
 import { leastExtraOf } from "./joint-search";
 import { forgetPairs } from "./pair-increases";
 import { PositionTable } from "./position-table";
@@ -50,4 +51,25 @@ export function lookUpLeast(position: u64, code: i32): i32 {
 
 export function lookUpMost(position: u64, code: i32): i32 {
   return table.most(position, code);
+}
+
+const nodes = new JointNodes();
+
+export function resetNodes(): void {
+  nodes.reset();
+}
+
+/** Adds a node with a position and puts it into a bucket. */
+export function addNode(position: u64, bucket: i32): i32 {
+  const node = nodes.add(position, bucket, -1);
+  nodes.push(node, bucket);
+  return node;
+}
+
+export function popNode(bucket: i32): i32 {
+  return nodes.pop(bucket);
+}
+
+export function findNode(position: u64): i32 {
+  return nodes.find(position);
 }

@@ -22,6 +22,10 @@ interface Parts {
   askFoursFrom(nodes: number): void;
   certify(size: number, agents: number, budget: number, needMakespan: number, needWait: number, stopAboveSic: number): number;
   resultsAt(): number;
+  resetNodes(): void;
+  addNode(position: bigint, bucket: number): number;
+  popNode(bucket: number): number;
+  findNode(position: bigint): number;
   resetTable(holdsMost: number): void;
   setLeast(position: bigint, code: number, least: number): void;
   setMost(position: bigint, code: number, most: number): void;
