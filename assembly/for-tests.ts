@@ -8,7 +8,7 @@ import { forgetPairs } from "./pair-increases";
 import { PositionTable } from "./position-table";
 
 export { coverFits, smallestCover } from "./cover";
-export { certify, deepen, goalsAt, holesAt, neighbourTablesAt, resultsAt, startsAt } from "./index";
+export { certify, goalsAt, holesAt, neighbourTablesAt, resultsAt, startsAt } from "./index";
 export { putCell } from "./planner";
 export { askFoursFrom } from "./tuples";
 

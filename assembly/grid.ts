@@ -26,7 +26,7 @@ export const GOALS = memory.data(MAX_AGENTS, 16);
 /** By size, cell·4 + direction (UP, DOWN, LEFT, RIGHT): the cell beside, OFF_GRID outside. Written by the host once. */
 export const NEIGHBOUR_TABLES = memory.data((MAX_SIZE + 1) * STRIDE * 4, 16);
 /**
- * By agent·STRIDE + cell: steps to the agent's goal on an otherwise empty board. After `load` cells that are not nearer to the goal than the
+ * By agent·STRIDE + cell: steps to the agent's goal on an otherwise empty board. After `loadBoard` cells that are not nearer to the goal than the
  * start is may still be missing (UNREACHABLE) until `completeDistances`.
  */
 export const DISTANCES = memory.data(MAX_AGENTS * STRIDE, 16);
@@ -278,6 +278,17 @@ export function cellAfter(move: i32): i32 {
 /** What a move adds. */
 export function addedBy(move: i32): i32 {
   return move & 3;
+}
+
+/** Whether two agents' steps meet: on one cell, or by an exchange of theirs. */
+export function collide(cellA: i32, nextA: i32, cellB: i32, nextB: i32): bool {
+  return nextA === nextB || (nextA === cellB && nextB === cellA);
+}
+
+/** Whether the step of the a-th agent of a set meets that of one before it. @param cells where they stand, and `nexts`, where they go: bytes */
+export function collidesWithEarlier(cells: usize, nexts: usize, a: i32, here: i32, next: i32): bool {
+  for (let b = 0; b < a; b++) if (collide(here, next, byteAt(cells + b), byteAt(nexts + b))) return true;
+  return false;
 }
 
 function listOptions(agent: i32, code: i32, key: i32): void {

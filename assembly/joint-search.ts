@@ -9,7 +9,20 @@
 import { spend } from "./budget";
 import { byteAt, setByte } from "./bytes";
 import { smallestCover } from "./cover";
-import { addedBy, cellAfter, cellOf, codeAfter, done, firstOption, goalOf, MAX_AGENTS, optionAt, optionEnd, startOf } from "./grid";
+import {
+  addedBy,
+  cellAfter,
+  cellOf,
+  codeAfter,
+  collidesWithEarlier,
+  done,
+  firstOption,
+  goalOf,
+  MAX_AGENTS,
+  optionAt,
+  optionEnd,
+  startOf,
+} from "./grid";
 import { JointNodes } from "./joint-nodes";
 import { pairIncrease } from "./pair-increases";
 import { endPath, putCell } from "./planner";
@@ -137,21 +150,12 @@ function extend(a: i32, added: i32): void {
   for (let option = first; option < end; option += 2) {
     const move = optionAt(option);
     const next = cellAfter(move);
-    if (collides(a, here, next)) continue;
+    if (collidesWithEarlier(CELLS, CHILD_CELLS, a, here, next)) continue;
     setByte(CHILD_CODES + a, codeAfter(move));
     setByte(CHILD_CELLS + a, next);
     const total = added + addedBy(move);
     if (lookUpPairs(a, total)) extend(a + 1, total);
   }
-}
-
-/** Whether agent a's step meets that of one before it. */
-function collides(a: i32, here: i32, next: i32): bool {
-  for (let b = 0; b < a; b++) {
-    const nextOfB = byteAt(CHILD_CELLS + b);
-    if (nextOfB === next || (nextOfB === here && byteAt(CELLS + b) === next)) return true;
-  }
-  return false;
 }
 
 /** Fills δ of agent a with those before it; false when one alone exceeds what is left. */

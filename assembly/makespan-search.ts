@@ -9,7 +9,7 @@
  */
 import { spend } from "./budget";
 import { byteAt, setByte } from "./bytes";
-import { besides, distance, goalOf, MAX_AGENTS, shortest, startOf } from "./grid";
+import { besides, collidesWithEarlier, distance, goalOf, MAX_AGENTS, shortest, startOf } from "./grid";
 import { JointNodes } from "./joint-nodes";
 import { pairMakespan } from "./pair-makespans";
 import { endPath, putCell } from "./planner";
@@ -111,21 +111,12 @@ function extend(a: i32, hasUsedReach: bool): void {
   for (let direction = 0; direction < 5; direction++) {
     const next = direction === 4 ? here : byteAt(besides(here) + direction);
     const d = distance(agent, next);
-    if (d > reach || collides(a, here, next)) continue;
+    if (d > reach || collidesWithEarlier(CELLS, CHILD_CELLS, a, here, next)) continue;
     const estimate = asksPairs ? largestWithPairs(CHILD_CELLS, a, next, d, reach) : d;
     if (estimate > reach) continue;
     setByte(CHILD_CELLS + a, next);
     extend(a + 1, hasUsedReach || estimate === reach);
   }
-}
-
-/** Whether agent a's step meets that of one before it. */
-function collides(a: i32, here: i32, next: i32): bool {
-  for (let b = 0; b < a; b++) {
-    const nextOfB = byteAt(CHILD_CELLS + b);
-    if (nextOfB === next || (nextOfB === here && byteAt(CELLS + b) === next)) return true;
-  }
-  return false;
 }
 
 /** The largest of `largest` and the makespans, up to `cap` + 1, of agent a at `cell` with each of those before it at `cells`. */

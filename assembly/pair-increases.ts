@@ -6,8 +6,8 @@
  * a pair of positions (δ above b, δ at most b) is kept until the next board, for all searches of that board.
  */
 import { spend } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, done, firstOption, optionAt, optionEnd } from "./grid";
-import { exactValue, leastOf, mostOf, PairTables, wordOf } from "./pair-table";
+import { addedBy, cellAfter, cellOf, codeAfter, collide, done, firstOption, optionAt, optionEnd } from "./grid";
+import { leastOf, mostOf, PairTables, wordOf } from "./pair-table";
 
 /** Larger increases are reported as MAX_INCREASE, still a lower bound. */
 const MAX_INCREASE: i32 = 60;
@@ -32,7 +32,7 @@ export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
 
 /** For inner loops: δ of agents i < j, whose table is at hand; where it is above `cap`, a lower bound above `cap`. */
 export function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
-  const exact = exactValue(wordOf(table, a, b), pairs.base);
+  const exact = pairs.exact(wordOf(table, a, b));
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);
 }
 
@@ -65,7 +65,7 @@ function pairFits(table: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): boo
     for (let v = firstOfB; v < endOfB; v += 2) {
       const moveB = optionAt(v);
       const nextB = cellAfter(moveB);
-      if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
+      if (collide(cellA, nextA, cellB, nextB)) continue;
       if (!pairFits(table, i, j, codeAfter(moveA), codeAfter(moveB), left - addedBy(moveB))) continue;
       pairs.setMost(entry, slack);
       return true;

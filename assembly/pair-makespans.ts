@@ -5,7 +5,7 @@
  */
 import { spend } from "./budget";
 import { byteAt } from "./bytes";
-import { besides, DISTANCES, STRIDE } from "./grid";
+import { besides, collide, DISTANCES, STRIDE } from "./grid";
 import { leastOf, mostOf, PairTables, wordOf } from "./pair-table";
 
 const pairs = new PairTables();
@@ -48,7 +48,7 @@ function fits(table: usize, toGoalOfI: usize, toGoalOfJ: usize, a: i32, b: i32, 
     if (byteAt(toGoalOfI + nextA) >= r) continue;
     for (let v = 0; v < 5; v++) {
       const nextB = v === 4 ? b : byteAt(besides(b) + v);
-      if (nextA === nextB || byteAt(toGoalOfJ + nextB) >= r || (nextA === b && nextB === a)) continue;
+      if (byteAt(toGoalOfJ + nextB) >= r || collide(a, nextA, b, nextB)) continue;
       if (!fits(table, toGoalOfI, toGoalOfJ, nextA, nextB, r - 1)) continue;
       pairs.setMost(entry, r);
       return true;

@@ -3,7 +3,7 @@
  * bytes holds a row of eight for each of the first's six options, for comparing all at once. Found on demand; stamps instead of clearing.
  */
 import { giveUp } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
+import { addedBy, cellAfter, cellOf, codeAfter, collide, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
 import { increaseAt, pairOf } from "./pair-increases";
 import { PairWords, wordOf } from "./pair-table";
 import { takeSpace } from "./space";
@@ -88,7 +88,7 @@ function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
     for (let v = 0; v < countB; v++) {
       const moveB = optionAt(firstOfB + (v << 1));
       const nextB = cellAfter(moveB);
-      if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
+      if (collide(cellA, nextA, cellB, nextB)) continue;
       const added = addedBy(moveA) + addedBy(moveB);
       const cost = added > slack ? MORE : added + increaseAt(table, i, j, codeAfter(moveA), codeAfter(moveB), slack - added);
       store<u8>(row + v, <u8>(cost > slack ? MORE : cost));

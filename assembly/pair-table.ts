@@ -48,7 +48,7 @@ export function wordOf(words: usize, a: i32, b: i32): usize {
 
 export class PairTables {
   /** Entries below it belong to earlier boards; others are base + greatest·256 + least. It changes with `reset` only. */
-  base: i32 = STEP;
+  private base: i32 = STEP;
   private readonly words: PairWords = new PairWords();
 
   /** Forgets everything: for the board at hand. */
@@ -71,6 +71,12 @@ export class PairTables {
     return known < 0 ? NOTHING : known;
   }
 
+  /** The value of an entry whose least and greatest agree; −1 where they do not. */
+  exact(entry: usize): i32 {
+    const known = wordAt(entry) - this.base;
+    return known >= 0 && leastOf(known) === mostOf(known) ? leastOf(known) : -1;
+  }
+
   setLeast(entry: usize, least: i32): void {
     setWord(entry, this.base + ((this.read(entry) & ~255) | least));
   }
@@ -78,12 +84,6 @@ export class PairTables {
   setMost(entry: usize, most: i32): void {
     setWord(entry, this.base + ((most << 8) | (this.read(entry) & 255)));
   }
-}
-
-/** The value of an entry whose least and greatest agree; −1 where they do not. */
-export function exactValue(entry: usize, base: i32): i32 {
-  const known = wordAt(entry) - base;
-  return known >= 0 && (known & 255) === known >> 8 ? known & 255 : -1;
 }
 
 /** The proven least value. */

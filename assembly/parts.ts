@@ -32,6 +32,14 @@ export class Parts {
   }
 }
 
+/** One for each size of parts; a part is smaller than the largest set. */
+const bySize: StaticArray<Parts> = [new Parts(3), new Parts(4), new Parts(5), new Parts(6), new Parts(7)];
+
+/** The parts of that size, at least three. */
+export function partsOf(size: i32): Parts {
+  return unchecked(bySize[size - 3]);
+}
+
 function write(part: usize, whole: i32, mask: i32): void {
   let count = 0;
   for (let d = 0; d < whole; d++) {

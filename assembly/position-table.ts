@@ -56,45 +56,54 @@ export class PositionTable {
   /** The proven least increase; 0 where nothing is known. */
   least(position: Position, code: i32): i32 {
     const part = this.part(code);
-    const block = this.find(position | ((<u64>part) << this.shift));
-    return block === 0 ? 0 : byteAt(block + VALUES + (code - part * this.codes));
+    const block = this.block(position, part);
+    return block === 0 ? 0 : this.leastIn(block, part, code);
   }
 
   /** The proven greatest increase; 255 where nothing is known. */
   most(position: Position, code: i32): i32 {
     const part = this.part(code);
-    const block = this.find(position | ((<u64>part) << this.shift));
-    return block === 0 ? 255 : 255 - byteAt(block + VALUES + CODES_OF_BOTH + (code - part * CODES_OF_BOTH));
+    const block = this.block(position, part);
+    return block === 0 ? 255 : 255 - byteAt(this.placeOf(block, part, code) + CODES_OF_BOTH);
   }
 
   setLeast(position: Position, code: i32, least: i32): void {
     const part = this.part(code);
-    setByte(this.enter(position | ((<u64>part) << this.shift)) + VALUES + (code - part * this.codes), least);
+    setByte(this.placeOf(this.enter(this.keyOf(position, part)), part, code), least);
   }
 
   setMost(position: Position, code: i32, most: i32): void {
     const part = this.part(code);
-    setByte(this.enter(position | ((<u64>part) << this.shift)) + VALUES + CODES_OF_BOTH + (code - part * CODES_OF_BOTH), 255 - most);
+    setByte(this.placeOf(this.enter(this.keyOf(position, part)), part, code) + CODES_OF_BOTH, 255 - most);
   }
 
   /** As `setLeast`, for what no search was spent on: once the table is large only in blocks that are there. */
   noteLeast(position: Position, code: i32, least: i32): void {
-    if (this.count < MANY || this.find(position | ((<u64>this.part(code)) << this.shift)) !== 0) this.setLeast(position, code, least);
+    if (this.count < MANY || this.block(position, this.part(code)) !== 0) this.setLeast(position, code, least);
   }
 
   /** For loops over many codes of one position: the block of a part of them, until the next change; 0: nothing is known. */
   block(position: Position, part: i32): usize {
-    return this.find(position | ((<u64>part) << this.shift));
+    return this.find(this.keyOf(position, part));
   }
 
   /** The proven least increase of a code in the block of its part. */
   leastIn(block: usize, part: i32, code: i32): i32 {
-    return byteAt(block + VALUES + (code - part * this.codes));
+    return byteAt(this.placeOf(block, part, code));
   }
 
   /** Which block of its position a code is in. */
   part(code: i32): i32 {
     return this.codes === CODES ? (code * 79) >> 12 : (code * 158) >> 12;
+  }
+
+  private keyOf(position: Position, part: i32): Position {
+    return position | ((<u64>part) << this.shift);
+  }
+
+  /** Where the least increase of a code stands in the block of its part; its greatest one stands CODES_OF_BOTH further. */
+  private placeOf(block: usize, part: i32, code: i32): usize {
+    return block + VALUES + (code - part * this.codes);
   }
 
   private find(key: Position): usize {

@@ -23,7 +23,7 @@ import { KeptPlan } from "./kept-plan";
 import { leastMakespanOf, placeFromMakespanSearch } from "./makespan-search";
 import { forgetPairs, pairIncrease } from "./pair-increases";
 import { forgetPairMakespans } from "./pair-makespans";
-import { maskOf, Parts } from "./parts";
+import { maskOf, partsOf } from "./parts";
 import { clearPlan, planAgent, planOnTime } from "./planner";
 import { CAN, CANNOT, isSolvableCheap, solvable } from "./reachability";
 import { fitsFromStart, forgetTuples, MOST_INCREASE, placeFromTuples } from "./tuples";
@@ -40,9 +40,6 @@ const ORDERS_OF_REST: i32 = 4;
 /** More than any plan costs. */
 const UNBOUNDED: i32 = 1 << 20;
 const PAIR_CAP: i32 = 12;
-
-/** Sets are asked about smaller ones first. */
-const parts: StaticArray<Parts> = [new Parts(3), new Parts(4), new Parts(5), new Parts(6), new Parts(7), new Parts(8)];
 
 export const sumPlan = new KeptPlan();
 export const spanPlan = new KeptPlan();
@@ -89,8 +86,7 @@ function leastExtra(): i32 {
   completeDistances();
   if (isSolvableCheap() && solvable() === CANNOT) return -1;
   forgetIncreases();
-  const upper = stopsAboveSic ? 1 : UNBOUNDED;
-  const extra = closeGap(0, upper);
+  const extra = closeGap(0, stopsAboveSic ? 1 : UNBOUNDED);
   return extra === UNBOUNDED ? -1 : extra;
 }
 
@@ -158,7 +154,7 @@ export function deepen(least: i32, most: i32): i32 {
 function partsFit(asked: i32, upper: i32): bool {
   const count = agentCount();
   for (let size = 3; size < count; size++) {
-    const sets = unchecked(parts[size - 3]);
+    const sets = partsOf(size);
     for (let p = 0; p < sets.count(count); p++) {
       const set = maskOf(sets.part(count, p));
       if (upper < UNBOUNDED && !waitForbidden() && extraInPlan(set) <= asked) continue;

@@ -3,7 +3,7 @@
  * looked up as a joint move is put together, not all beforehand, and the first joint move that leads on ends the search.
  */
 import { spend } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, done, firstOption, optionAt, optionEnd } from "./grid";
+import { addedBy, cellAfter, cellOf, codeAfter, collide, done, firstOption, optionAt, optionEnd } from "./grid";
 import { increaseAt, pairOf } from "./pair-increases";
 import { bitsOfSet, Position, placed } from "./position";
 import { PositionTable } from "./position-table";
@@ -68,7 +68,7 @@ function leadsOn(a: i32, b: i32, c: i32, slack: i32): bool {
     for (let v = firstOfB; v < endOfB; v += 2) {
       const moveB = optionAt(v);
       const nextB = cellAfter(moveB);
-      if (nextA === nextB || (nextA === cellB && nextB === cellA)) continue;
+      if (collide(cellA, nextA, cellB, nextB)) continue;
       const leftB = leftA - addedBy(moveB);
       const ab = increaseAt(ofIJ, i, j, codeAfter(moveA), codeAfter(moveB), leftB);
       if (ab > leftB) continue;
@@ -76,7 +76,7 @@ function leadsOn(a: i32, b: i32, c: i32, slack: i32): bool {
       for (let w = firstOfC; w < endOfC; w += 2) {
         const moveC = optionAt(w);
         const nextC = cellAfter(moveC);
-        if (nextA === nextC || (nextA === cellC && nextC === cellA) || nextB === nextC || (nextB === cellC && nextC === cellB)) continue;
+        if (collide(cellA, nextA, cellC, nextC) || collide(cellB, nextB, cellC, nextC)) continue;
         const left = leftB - addedBy(moveC);
         const ac = increaseAt(ofIK, i, k, codeAfter(moveA), codeAfter(moveC), left);
         if (ac > left) continue;

@@ -39,7 +39,7 @@ import {
 import { addedBy, agentCount, cellAfter, cellOf, codeAfter, done, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
 import { pairIncrease } from "./pair-increases";
 import { allowedBy, forgetPairMoves, movesOfPair } from "./pair-moves";
-import { maskOf, Parts, worstOther } from "./parts";
+import { maskOf, partsOf, worstOther } from "./parts";
 import { endPath, putCell } from "./planner";
 import { bitsOfSet, codeIn, codeShift, Position, packed, placed } from "./position";
 import { PositionTable } from "./position-table";
@@ -59,8 +59,8 @@ export function askFoursFrom(nodes: i32): void {
   foursFrom = nodes;
 }
 
-const threes = new Parts(3);
-const fours = new Parts(4);
+const threes = partsOf(3);
+const fours = partsOf(4);
 /** By size of the set: what small sets are asked again and again then stays in the processor's cache. Those of three are in threes.ts. */
 const ofFour = new PositionTable(3);
 const ofFive = new PositionTable(4);

@@ -1,28 +1,17 @@
 /** Four to eight agents are closed over the increases of their sets; A* over all of them at once, which shares the pairs with it, is another way. */
 import { expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
-import type { Board, Cell } from "../instance.js";
-import { neighbourTables } from "../neighbours.js";
+import type { Board } from "../instance.js";
 import { certify } from "./solve.js";
-import { partsOfSearches } from "./testing/compile-searches.js";
+import { partsOfSearches, placeBoard } from "./testing/compile-searches.js";
 import { randomBoard } from "./testing/random-board.js";
 
 const parts = await partsOfSearches();
-const memory = () => new Uint8Array(parts.memory.buffer);
-// As searches.ts does.
-for (const [size, table] of neighbourTables(() => 128, 127).entries()) memory().set(table, parts.neighbourTablesAt() + size * 512);
 
 /** The least sum of costs by A* over the joint positions of all agents; −1: unsolvable. */
-function costOfAll({ size, holes, agents }: Board): number {
-  const cell = ([row, column]: Cell) => row * size + column;
-  const bytes = memory();
-  bytes.fill(0, parts.holesAt(), parts.holesAt() + size * size);
-  for (const hole of holes) bytes[parts.holesAt() + cell(hole)] = 1;
-  for (const [a, { start, goal }] of agents.entries()) {
-    bytes[parts.startsAt() + a] = cell(start);
-    bytes[parts.goalsAt() + a] = cell(goal);
-  }
-  return parts.costByJointSearch(size, agents.length, 50_000_000, 1000);
+function costOfAll(board: Board): number {
+  placeBoard(parts, board);
+  return parts.costByJointSearch(board.size, board.agents.length, 50_000_000, 1000);
 }
 
 it.each([

@@ -6,15 +6,7 @@ import { neighbourTables } from "../neighbours.js";
 import { BudgetExhausted } from "./budget-exhausted.js";
 import type { Path } from "./plan.js";
 import { SEARCHES } from "./searches-wasm.js";
-
-// Part of every JavaScript engine, but not of the types of Node.
-declare const WebAssembly: {
-  Module: new (bytes: Uint8Array) => object;
-  Instance: new (
-    module: object,
-    imports: Record<string, Record<string, (...values: number[]) => number | undefined>>,
-  ) => { exports: object };
-};
+import { compiled, instantiated } from "./web-assembly.js";
 
 /** assembly/index.ts. Places in memory are bytes from its beginning. */
 interface Exports {
@@ -44,7 +36,12 @@ const ROOM = 256;
 const STRIDE = 128;
 const OFF_GRID = 127;
 const NEIGHBOURS = neighbourTables(() => STRIDE, OFF_GRID);
-const module = new WebAssembly.Module(Buffer.from(SEARCHES, "base64"));
+const module = compiled(Buffer.from(SEARCHES, "base64"));
+
+/** Writes what an instance does not know by itself into its memory, from `at` on. */
+export function writeNeighbours(memory: ArrayBuffer, at: number): void {
+  for (const [size, table] of NEIGHBOURS.entries()) new Uint8Array(memory).set(table, at + size * 4 * STRIDE);
+}
 
 export class Searches {
   private readonly exports: Exports;
@@ -61,13 +58,13 @@ export class Searches {
 
   /** @param undecidedNodes for a plan of a board that may have none: most that have one take fewer */
   constructor(private readonly undecidedNodes = 1_000_000) {
-    const instance = new WebAssembly.Instance(module, {
+    const exports = instantiated(module, {
       budget: { exhausted: endSearch },
       solver: { deepenWithin: (lower, upper) => this.deepenWithin(lower!, upper!) },
       env: { abort: fail },
-    });
-    this.exports = instance.exports as Exports;
-    const { exports } = this;
+    }) as Exports;
+    this.exports = exports;
+    writeNeighbours(exports.memory.buffer, exports.neighbourTablesAt());
     this.bytes = new Uint8Array(exports.memory.buffer);
     this.words = new Int32Array(exports.memory.buffer);
     this.holes = exports.holesAt();
@@ -76,8 +73,6 @@ export class Searches {
     this.results = exports.resultsAt() / 4;
     this.sumOfCostsPlan = exports.sumOfCostsPlanAt();
     this.makespanPlan = exports.makespanPlanAt();
-    const tables = exports.neighbourTablesAt();
-    for (const [size, table] of NEIGHBOURS.entries()) this.bytes.set(table, tables + size * 4 * STRIDE);
   }
 
   /** Nodes spent on the last board. */

@@ -1,12 +1,9 @@
 /** Compiles assembly/ (AssemblyScript) to WebAssembly. */
 import { readFileSync } from "node:fs";
 import asc from "assemblyscript/asc";
-
-// Part of every JavaScript engine, but not of the types of Node.
-declare const WebAssembly: {
-  Module: new (bytes: Uint8Array) => object;
-  Instance: new (module: object, imports: Record<string, Record<string, () => never>>) => { exports: object };
-};
+import type { Board, Cell } from "../../instance.js";
+import { writeNeighbours } from "../searches.js";
+import { compiled, instantiated } from "../web-assembly.js";
 
 interface Parts {
   memory: { buffer: ArrayBuffer };
@@ -59,12 +56,25 @@ export async function partsOfSearches(): Promise<Parts> {
     throw new Error("asked for what no test of a part asks for");
   };
   const bytes = await compileAssembly("for-tests.ts");
-  const instance = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
+  const parts = instantiated(compiled(bytes), {
     budget: { exhausted },
     solver: { deepenWithin: never },
     env: { abort: never },
-  });
-  return instance.exports as Parts;
+  }) as Parts;
+  writeNeighbours(parts.memory.buffer, parts.neighbourTablesAt());
+  return parts;
+}
+
+/** Writes a board to where the searches read it. */
+export function placeBoard(parts: Parts, { size, holes, agents }: Board): void {
+  const bytes = new Uint8Array(parts.memory.buffer);
+  const cell = ([row, column]: Cell) => row * size + column;
+  bytes.fill(0, parts.holesAt(), parts.holesAt() + size * size);
+  for (const hole of holes) bytes[parts.holesAt() + cell(hole)] = 1;
+  for (const [a, { start, goal }] of agents.entries()) {
+    bytes[parts.startsAt() + a] = cell(start);
+    bytes[parts.goalsAt() + a] = cell(goal);
+  }
 }
 
 /** The source of searches-wasm.ts. */
