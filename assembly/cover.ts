@@ -37,6 +37,7 @@ export function smallestCover(delta: usize, agents: i32): i32 {
 }
 
 /** Whether the smallest cover is at most `limit`. */
+// @inline
 export function coverFits(delta: usize, agents: i32, limit: i32): bool {
   if (agents === 3) return ofThree(weight(delta, 0, 1), weight(delta, 0, 2), weight(delta, 1, 2)) <= limit;
   if (agents === 4) return fourFit(delta, limit);
@@ -52,6 +53,7 @@ export function coverFits(delta: usize, agents: i32, limit: i32): bool {
 }
 
 /** As `closedCover(delta, 4) <= limit`, without the bounds that are not needed. */
+// @inline
 function fourFit(delta: usize, limit: i32): bool {
   const ab = weight(delta, 0, 1);
   const cd = weight(delta, 2, 3);

@@ -245,6 +245,7 @@ export function cellOf(agent: i32, code: i32): i32 {
  * Where the moves of an agent from a code stand; they are sorted by what they add (0, 1 or 2) to the agent's least cost. Each takes two bytes:
  * code·512 + cell·4 + added, with the code after the move and the cell it leads to.
  */
+// @inline
 export function firstOption(agent: i32, code: i32): usize {
   const key = agent * STRIDE + code;
   if (wordAt(OPTION_STAMPS + (key << 2)) !== stamp) listOptions(agent, code, key);

@@ -31,6 +31,7 @@ export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
 }
 
 /** For inner loops: δ of agents i < j, whose table is at hand; where it is above `cap`, a lower bound above `cap`. */
+// @inline
 export function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   const exact = pairs.exact(wordOf(table, a, b));
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);

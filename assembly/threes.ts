@@ -34,6 +34,7 @@ export function selectThree(first: i32, second: i32, third: i32): void {
 }
 
 /** Whether the selected agents finish from codes a, b and c with at most `slack` extra. */
+// @inline
 export function threeFits(a: i32, b: i32, c: i32, slack: i32): bool {
   if (a === done() && b === done() && c === done()) return true;
   const position = bits | placed(a, 0) | placed(b, 1);

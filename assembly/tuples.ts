@@ -274,6 +274,7 @@ function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, codeA: i32, code
 }
 
 /** Chooses an option for agent a and those after it; `slack` is what those before have left, `position` what they make with the set. */
+// @inline
 function extend(agents: usize, size: i32, frame: usize, a: i32, slack: i32, position: Position): bool {
   if (a === size - 1) return finish(agents, size, frame, slack, position);
   if (a === 0 || a !== halfOf(size)) return goThrough(agents, size, frame, a, slack, position);

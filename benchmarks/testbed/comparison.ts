@@ -36,7 +36,6 @@ export interface CellResult extends CellOfComparison {
   peers: Record<string, PeerResult>;
 }
 
-const PASSES = 3;
 const ASKED_UNSOLVABLE = 1;
 const BUDGET = 50_000_000;
 const OPTIONS: PackedOptions = { budget: BUDGET, needMakespan: false, needWait: false };
@@ -44,15 +43,13 @@ const OPTIONS: PackedOptions = { budget: BUDGET, needMakespan: false, needWait: 
 /** Milliseconds of other boards of the cell that the compiler sees before the clock starts. */
 const WARM_UP = 700;
 
+/** One for all cells, as each peer is one process. */
+const solver = new Solver();
+
 /** Runs boards of another seed until the time is up: C++ has no compiler to wait for, a running service has neither. */
 export function warmUp(boards: readonly PackedBoard[]): void {
-  const solver = new Solver();
   const end = performance.now() + WARM_UP;
-  for (let i = 0; boards.length > 0 && performance.now() < end; i++) {
-    const { size, isHole, starts, goals } = boards[i % boards.length]!;
-    const { status } = solver.certifyPacked(size, isHole, starts, goals, starts.length, OPTIONS);
-    if (status === "solved") for (let agent = 0; agent < starts.length; agent++) solver.sumOfCostsPath(agent);
-  }
+  for (let i = 0; boards.length > 0 && performance.now() < end; i++) solve(boards[i % boards.length]!);
 }
 
 interface Own {
@@ -67,27 +64,28 @@ function processorTime(): number {
   return (user + system) / 1000;
 }
 
-/** The shortest of three times a board, each from a fresh solver's pass over all boards, so that none profits from having been seen. */
-function ownTimes(boards: readonly PackedBoard[]): Own[] {
-  const best: Own[] = [];
-  for (let pass = 0; pass < PASSES; pass++) {
-    const solver = new Solver();
-    boards.forEach(({ size, isHole, starts, goals }, i) => {
-      const before = processorTime();
-      const begin = performance.now();
-      const { status, optimum } = solver.certifyPacked(size, isHole, starts, goals, starts.length, OPTIONS);
-      if (status === "solved") for (let agent = 0; agent < starts.length; agent++) solver.sumOfCostsPath(agent);
-      const elapsed = performance.now() - begin;
-      // Other work on the machine does not count; the clock is finer where there was none.
-      const milliseconds = Math.min(elapsed, processorTime() - before);
-      if (pass === 0 || milliseconds < best[i]!.milliseconds) best[i] = { status, cost: optimum.sum_of_costs, milliseconds };
-    });
+/** As the peers' drivers do it: a board that took less than 50 ms is solved twice again, and the shortest time counts. */
+function ownTime(board: PackedBoard): Own {
+  let best = solve(board);
+  for (let again = 0; again < 2 && best.milliseconds < 50; again++) {
+    const other = solve(board);
+    if (other.milliseconds < best.milliseconds) best = other;
   }
   return best;
 }
 
+function solve({ size, isHole, starts, goals }: PackedBoard): Own {
+  const before = processorTime();
+  const begin = performance.now();
+  const { status, optimum } = solver.certifyPacked(size, isHole, starts, goals, starts.length, OPTIONS);
+  if (status === "solved") for (let agent = 0; agent < starts.length; agent++) solver.sumOfCostsPath(agent);
+  const elapsed = performance.now() - begin;
+  // Other work on the machine does not count; the clock is finer where there was none.
+  return { status, cost: optimum.sum_of_costs, milliseconds: Math.min(elapsed, processorTime() - before) };
+}
+
 export async function compareCell(cell: CellOfComparison, boards: readonly PackedBoard[], peers: readonly Peer[]): Promise<CellResult> {
-  const own = ownTimes(boards);
+  const own = boards.map(ownTime);
   const solvable = boards.flatMap((_, i) => (own[i]!.status === "solved" ? [i] : []));
   const unsolvable = boards.flatMap((_, i) => (own[i]!.status === "unsolvable" ? [i] : []));
   const exhausted = boards.length - solvable.length - unsolvable.length;
