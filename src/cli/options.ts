@@ -146,5 +146,5 @@ function unknownOption(raw: string, known: readonly string[], help: string): Inp
 
 function missingValue(name: string, option: Option, help: string): InputError {
   const shown = option.type === "positional" || option.type === "rest" ? (option.hint ?? name.toUpperCase()) : `--${name}`;
-  return new InputError({ message: `${shown} is missing`, expected: `${shown}: ${option.description}`, remedy: help });
+  return new InputError({ message: `${shown} is missing`, expected: option.description, remedy: help });
 }

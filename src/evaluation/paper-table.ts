@@ -4,7 +4,7 @@
  */
 import { InputError } from "../core/index.js";
 import { latexTable, latexText } from "./latex.js";
-import { PUBLISHED_SOURCE, type PublishedRow } from "./published.js";
+import { PUBLISHED_SOURCE, type PublishedRow, publishedCell } from "./published.js";
 import type { SetReport } from "./set-report.js";
 import type { SetFormat } from "./set-tables.js";
 import { csvLines, markdownTable, terminalTable } from "./text-table.js";
@@ -30,7 +30,8 @@ export function paperTable(reports: readonly SetReport[], published: readonly Pu
       remedy: "print a table for each set",
     });
   }
-  const sizes = [...Object.keys(first.by_size), "all"];
+  const ours = Object.keys(first.by_size);
+  const sizes = [...ours, "all"];
   const own = reports.map((report) => ({
     name: report.policy,
     published: false,
@@ -44,7 +45,7 @@ export function paperTable(reports: readonly SetReport[], published: readonly Pu
   const theirs = published.map((row) => ({
     name: row.model,
     published: true,
-    cells: Object.fromEntries(sizes.map((size) => [size, size === "all" ? row.all : (row.sizes[size] ?? null)])),
+    cells: Object.fromEntries(sizes.map((size) => [size, publishedCell(row, size, ours) ?? null])),
   }));
   const title = `${first.set}: ${first.total.n} instances, ${first.samples > 1 ? `${first.samples} samples each` : "1 sample each"}, objective ${first.objective}; acc. (valid) and opt. (optimal) in %`;
   return { sizes, rows: [...own, ...theirs], title };

@@ -14,6 +14,13 @@ export interface PublishedRow {
   all: readonly [acc: number, opt: number];
 }
 
+/** Of a size, or over all of them ("all"): only where ours are the sizes that the row is over. */
+export function publishedCell(row: PublishedRow, size: string, ours: readonly string[]): PublishedRow["all"] | undefined {
+  if (size !== "all") return row.sizes[size];
+  const its = Object.keys(row.sizes);
+  return its.length === ours.length && its.every((one) => ours.includes(one)) ? row.all : undefined;
+}
+
 function rows(first: number, table: Record<string, readonly (readonly [number, number])[]>): PublishedRow[] {
   return Object.entries(table).map(([model, cells]) => ({
     model,

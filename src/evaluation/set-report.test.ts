@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Verdict } from "../core/index.js";
 import { paperTable, renderPaperTable } from "./paper-table.js";
-import { PUBLISHED } from "./published.js";
+import { PUBLISHED, publishedCell } from "./published.js";
 import { type JudgedInstance, judgedSample } from "./sample-record.js";
 import { compareSetReports, type SetReport, setReport, setReportSchema } from "./set-report.js";
 import { comparisonLine, renderSetReport, setReportRows } from "./set-tables.js";
@@ -128,7 +128,7 @@ test("the paper's layout pairs acc. and opt. for each size, and marks published 
   const text = renderPaperTable(table, "markdown");
   expect(text).toMatch(/\| policy \| 3 acc\. \| 3 opt\. \| 10 acc\. \| 10 opt\. \| all acc\. \| all opt\. \|/);
   expect(text).toMatch(/\| a_b \| 50\.0 \| 50\.0 \| 50\.0 \| 0\.0 \| 50\.0 \| 25\.0 \|/);
-  expect(text).toMatch(/\| GPT-5\.4 † \| 64\.7 \| 41\.3 \| 12\.7 \| 7\.3 \| 32\.5 \| 20\.6 \|/);
+  expect(text).toMatch(/\| GPT-5\.4 † \| 64\.7 \| 41\.3 \| 12\.7 \| 7\.3 \| +\| +\|/);
   expect(text).toMatch(/† published: arXiv 2606\.17682, .*other instances/);
   const latex = renderPaperTable(table, "latex");
   expect(latex).toContain("a\\_b & 50.0");
@@ -137,7 +137,7 @@ test("the paper's layout pairs acc. and opt. for each size, and marks published 
   // Every row of the tabular has as many cells as columns.
   const rows = latex.split("\n").filter((line) => / \\\\$/.test(line) && !line.includes("multicolumn"));
   expect(new Set(rows.map((line) => line.split(/(?<!\\)&/).length))).toEqual(new Set([7]));
-  expect(renderPaperTable(table, "csv")).toContain("GPT-5.4,published on other instances,all,32.5,20.58");
+  expect(renderPaperTable(table, "csv")).toContain("GPT-5.4,published on other instances,10,12.67,7.33");
 });
 
 test("published rows in the sizes' CSV have shares like ours, no interval, and say in place of the set that they are of other instances", () => {
@@ -145,11 +145,21 @@ test("published rows in the sizes' CSV have shares like ours, no interval, and s
   const [head, ...lines] = rows as [string[], ...(string | number | null)[][]];
   const named = lines.map((line) => Object.fromEntries(head.map((name, i) => [name, line[i]])));
   expect(new Set(lines.map((line) => line.length))).toEqual(new Set([head.length]));
-  expect(lines).toHaveLength(3 + 7 * 3);
+  expect(lines).toHaveLength(3 + 7 * 2);
   expect(named.find(({ policy, size }) => policy === "GPT-5.4" && size === "10")).toMatchObject({
     ...{ set: expect.stringMatching(/^published: .*other instances/), valid: 0.1267, optimal_makespan: 0.0733 },
     ...{ n: null, valid_low: null, optimal_sum_of_costs: null, tokens: null },
   });
+});
+
+test("a published row's total stands beside ours only where both are over the same sizes", () => {
+  const [row] = PUBLISHED["3"]!;
+  const all = Object.keys(row!.sizes);
+  expect(publishedCell(row!, "all", all)).toEqual([32.5, 20.58]);
+  expect(publishedCell(row!, "all", [...all].reverse())).toEqual([32.5, 20.58]);
+  expect(publishedCell(row!, "all", all.slice(1))).toBeUndefined();
+  expect(publishedCell(row!, "all", [...all.slice(1), "11"])).toBeUndefined();
+  expect(publishedCell(row!, "4", ["4"])).toEqual([44.67, 29.33]);
 });
 
 test("every published row's total is the mean of its sizes, as rounded there, but for the cells that the source itself has inconsistent", () => {

@@ -2,7 +2,7 @@
 import { points } from "../core/index.js";
 import type { PairedOutcome } from "./inference.js";
 import { latexTable, latexText } from "./latex.js";
-import { PUBLISHED_SOURCE, type PublishedRow } from "./published.js";
+import { PUBLISHED_SOURCE, type PublishedRow, publishedCell } from "./published.js";
 import type { IntervalRate, SetCell, SetComparison, SetReport } from "./set-report.js";
 import { csvLines, markdownTable, type TextTable, terminalTable } from "./text-table.js";
 
@@ -108,7 +108,7 @@ export function setReportRows(reports: readonly SetReport[], published: readonly
   const sizes = Object.keys(reports[0]?.by_size ?? {});
   const theirs = published.flatMap((row) =>
     [...sizes, "all"].flatMap((size) => {
-      const cell = size === "all" ? row.all : row.sizes[size];
+      const cell = publishedCell(row, size, sizes);
       if (cell === undefined) return [];
       const known: Record<string, string | number> = {
         ...{ policy: row.model, set: `published: ${PUBLISHED_SOURCE}`, objective: reports[0]!.objective, size },

@@ -1,11 +1,11 @@
 /** `envwright serve`: one server over HTTP for a policy, for rewards, for an environment, or for several of them, until Ctrl-C. */
 import { InputError } from "../../core/index.js";
 import { type ServedPart, startHost } from "../../server/host.js";
+import { isLoopback } from "../../server/own-host.js";
 import { defineVerb } from "../define-verb.js";
 import { SERVE_MODES, type ServeMode } from "../serve-modes.js";
 
 const described = (flag: ServeMode["flag"]) => SERVE_MODES.find((mode) => mode.flag === flag)!.description;
-const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 
 export default defineVerb({
   name: "serve",
@@ -63,7 +63,7 @@ export default defineVerb({
       });
     }
     const token = tokenFrom(values["token-env"]);
-    if (token === undefined && !LOOPBACK.includes(values.host)) {
+    if (token === undefined && !isLoopback(values.host)) {
       note(`warning: anyone who reaches ${values.host} can use this server; --token-env NAME asks for a token`);
     }
     const parts: ServedPart[] = [];

@@ -1,4 +1,5 @@
 /** `envwright ui`: the dashboard over a folder of runs, until it is interrupted. */
+import { isLoopback } from "../../server/own-host.js";
 import { openInBrowser, proposeAction, USUAL_PORT } from "../dashboard.js";
 import { defineVerb } from "../define-verb.js";
 
@@ -28,6 +29,7 @@ export default defineVerb({
     });
     try {
       print(`The dashboard of ${values.runs ?? "runs"} is at ${server.url}`);
+      if (!isLoopback(values.host)) note(`warning: anyone who reaches ${values.host} can read what is in ${values.runs ?? "runs"}`);
       note(`${values["allow-actions"] ? "Actions are allowed." : "Read-only; --allow-actions lets it act."} Ctrl-C ends it.`);
       if (values.open) openInBrowser(server.url, note);
       await new Promise<void>((done) => {
