@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, onTestFinished, test } from "vitest";
-import { type CompletionRequest, type Recipe, recipeSchema } from "../core/index.js";
+import { type CompletionRequest, proposalSchema, type Recipe, recipeSchema, SCHEMA_VERSION, stageConfigSchema } from "../core/index.js";
 import { chat, refusal, startTestEndpoint } from "../policies/endpoint/test-endpoint.js";
 import { RunFolder } from "../store/index.js";
 import { routeNotes } from "./notes.js";
-import { withPolicies } from "./stored-stage.js";
+import { madeProposal, withPolicies } from "./stored-stage.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-stored-stage-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -75,4 +75,27 @@ test("who asks a language model about a stored stage is told which fields its en
   const options = { ...engineer, policy: `vllm:m@${endpoint.baseUrl}` };
   await withPolicies(folder, 0, options, async ({ llm }) => (await llm()).complete([{ ...question, jsonSchema: { type: "object" } }]));
   expect(told).toEqual([expect.stringMatching(/does not take a JSON Schema .*response_format is not supported/)]);
+});
+
+test("a proposal counts as taken unless a rollback led the next stage elsewhere", async () => {
+  const recipe = servedRecipe({ kind: "command", command: ["false", "{model}", "{port}", "{name}"] });
+  const folder = await RunFolder.create(join(dir, "proposals"), { recipe });
+  onTestFinished(() => folder.close());
+  const provenance = { source: "proposal" as const };
+  const said = { engineer: "rule", variant: "V6", rendering: "none" as const, attempts: [], rationale: "", outcome: "accepted" as const };
+  const schema_version: 1 = SCHEMA_VERSION;
+  const proposal = { schema_version, ...said, reasons: [], repairs: [], guardrails: [], config: recipe.config, provenance };
+  for (const stage of [0, 1, 2]) await folder.writeRecord(stage, "proposal.json", proposalSchema, { ...proposal, stage });
+  for (const [stage, source] of [
+    [1, "proposal"],
+    [2, "rollback"],
+  ] as const) {
+    const config = { schema_version, stage, requested: recipe.config, normalised: recipe.config, repairs: [] };
+    await folder.writeRecord(stage, "config.json", stageConfigSchema, { ...config, provenance: { source }, from_checkpoint: 0 });
+  }
+  expect(await madeProposal(folder, 0)).toMatchObject({ config: recipe.config, setAside: false });
+  expect(await madeProposal(folder, 1)).toMatchObject({ setAside: true });
+  // The last one: nobody has trained on it yet.
+  expect(await madeProposal(folder, 2)).toMatchObject({ setAside: false });
+  expect(await madeProposal(folder, 3)).toBeUndefined();
 });

@@ -2,7 +2,17 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { type EngineerOptions, InputError, InterruptedError, type Policy, type Proposal, RunFolderError, Seed } from "../core/index.js";
+import {
+  type EngineerOptions,
+  InputError,
+  InterruptedError,
+  type Policy,
+  type Proposal,
+  proposalSchema,
+  RunFolderError,
+  Seed,
+  stageConfigSchema,
+} from "../core/index.js";
 import { type EngineerContext, parseVariant, proposeNext, VARIANTS, type Variant, variantNamed } from "../engineers/index.js";
 import { type AnyFamily, familyByName } from "../environments/index.js";
 import {
@@ -50,6 +60,16 @@ export async function openStage(path: string): Promise<{ folder: RunFolder; stag
     expected: evaluated.length === 0 ? "an evaluated stage; there is none yet" : `an evaluated stage: ${evaluated.join(", ")}`,
     remedy: isFinished ? "name one of these" : `go on with the run first: envwright run --resume ${folder.dir}`,
   });
+}
+
+/** The proposal that the run made after a stage, if it made one, and whether the next stage trained on it: a rollback sets it aside. */
+export async function madeProposal(folder: RunFolder, stage: number): Promise<{ config: unknown; setAside: boolean } | undefined> {
+  if (!(await folder.has(stage, "proposal.json"))) return undefined;
+  const { config } = await folder.readRecord(stage, "proposal.json", proposalSchema);
+  const next = (await folder.has(stage + 1, "config.json"))
+    ? await folder.readRecord(stage + 1, "config.json", stageConfigSchema)
+    : undefined;
+  return { config, setAside: next?.provenance.source === "rollback" };
 }
 
 /**

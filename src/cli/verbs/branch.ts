@@ -19,7 +19,6 @@ import {
   InterruptedError,
   parseJsonWith,
   parseWith,
-  proposalSchema,
   type Recipe,
   trainingSummarySchema,
 } from "../../core/index.js";
@@ -32,11 +31,14 @@ import { RUN_FILE, RunFolder, writeFileAtomic } from "../../store/index.js";
 import { runCell } from "../child-cell.js";
 import { defineVerb } from "../define-verb.js";
 import { readYaml } from "../recipes.js";
-import { askStage, openStage, optionsFor, variantOf } from "../stored-stage.js";
+import { askStage, madeProposal, openStage, optionsFor, variantOf } from "../stored-stage.js";
 
 /** Steps that a branch may take at most, in multiples of those asked for: short answers need more of them for the same tokens. */
 const MOST_STEPS = 10;
+/** The run's own proposal: the next stage trained on it, or a rollback set it aside. */
 const TAKEN = "taken";
+const SET_ASIDE = "set-aside";
+const UNNAMED = [TAKEN, SET_ASIDE];
 const KEEP = "keep";
 
 export default defineVerb({
@@ -47,7 +49,7 @@ export default defineVerb({
     proposals: {
       type: "list",
       hint: "A,B,…",
-      description: "Engineers, keep (the stage's own config) or config files, by commas; what the run took is always one of them",
+      description: "Engineers, keep (the stage's own config) or config files, by commas; the run's own is always one of them",
     },
     steps: {
       type: "integer",
@@ -186,11 +188,11 @@ async function storedBranches(out: string): Promise<z.infer<typeof planSchema> |
   return existsSync(file) ? parseJsonWith(planSchema, await readFile(file, "utf8"), file, CorruptFileError) : undefined;
 }
 
-/** The same proposals by name, in any order; what the run took is one of them unnamed. */
+/** The same proposals by name, in any order; the run's own is one of them unnamed. */
 function isSameAsked(names: readonly string[], branches: readonly { proposals: readonly string[] }[]): boolean {
   const asked = new Set(names.map((name) => (name === KEEP || ENGINEERS.includes(name) ? name : basename(name, extname(name)))));
   const held = new Set(branches.flatMap((b) => b.proposals));
-  for (const set of [asked, held]) set.delete(TAKEN);
+  for (const set of [asked, held]) for (const name of UNNAMED) set.delete(name);
   return asked.size === held.size && [...asked].every((name) => held.has(name));
 }
 
@@ -210,17 +212,16 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** What the run took, where it took something, and every config that was named, normalised. */
+/** The run's own proposal, where it made one, and every config that was named, normalised. */
 async function proposedConfigs({ folder, stage, family, names, optionsOf, variant, signal }: Asking): Promise<ProposedConfig[]> {
   const context = await contextOfStage(folder, stage, family);
   const configs: ProposedConfig[] = [];
   const add = (name: string, config: unknown, what: string) =>
     configs.push({ name, config: family.normalise(parseWith(family.configSchema, config, what)).config });
-  if (await folder.has(stage, "proposal.json")) {
-    add(TAKEN, (await folder.readRecord(stage, "proposal.json", proposalSchema)).config, "the proposal that was taken");
-  }
+  const made = await madeProposal(folder, stage);
+  if (made !== undefined) add(made.setAside ? SET_ASIDE : TAKEN, made.config, "the proposal of the run");
   for (const name of names) {
-    if (name === TAKEN) continue;
+    if (UNNAMED.includes(name)) continue;
     if (name === KEEP) add(KEEP, context.config, "the stage's config");
     else if (ENGINEERS.includes(name) && name !== "human") {
       const options = optionsOf(name);
@@ -238,7 +239,7 @@ async function proposedConfigs({ folder, stage, family, names, optionsOf, varian
   }
   if (configs.length > 0) return configs;
   throw new InputError({
-    message: "there is nothing to branch into: the run took no proposal after this stage, and --proposals names none",
+    message: "there is nothing to branch into: the run made no proposal after this stage, and --proposals names none",
     expected: "--proposals with engineers, keep, or config files",
     remedy: "--proposals rule,keep",
   });
