@@ -2,6 +2,9 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { familyByName } from "../src/environments/index.js";
+import { contextOfStage } from "../src/loop/index.js";
+import { RunFolder } from "../src/store/index.js";
 import { callCli } from "./call-cli.js";
 import { runCli } from "./run-cli.js";
 import { type TestBench, untrainedBench } from "./untrained-base.js";
@@ -28,6 +31,13 @@ test("branches train from one checkpoint at equal tokens, the taken proposal amo
   expect(report.regret).toMatchObject({ taken: "taken", set: "validation" });
   for (const branch of report.branches) expect(branch.tokens[0]).toBeGreaterThanOrEqual(tokens);
   expect(readFileSync(at("b/report.md"), "utf8")).toMatch(/Regret|no regret/);
+
+  // An engineer of a stage that ended by its tokens is told the steps that were made, not those that it might have taken.
+  const folder = await RunFolder.open(at("b/keep-seed1"));
+  const { training } = await contextOfStage(folder, 0, familyByName("mapf-frozenlake"));
+  const { steps } = JSON.parse(readFileSync(at("b/keep-seed1/stages/00/training.json"), "utf8"));
+  expect(training).toMatchObject({ tokens_per_stage: tokens, steps_done: steps });
+  expect(steps).toBeLessThan(training.steps_per_stage);
 
   const kept = statSync(at("b/keep-seed1/run.json")).mtimeMs;
   rmSync(at("b/mine-seed1"), { recursive: true });

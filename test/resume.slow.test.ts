@@ -1,6 +1,6 @@
 /** A run that is killed, at any point, and resumed has the bytes of one that was not. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -98,6 +98,22 @@ describe("resuming a run", () => {
     const resumed = await finished(envwright("run", "--resume", other, "--json"));
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(folderBytes(other)).toEqual(folderBytes(one));
+  });
+
+  it("after a kill between the last evaluation and its diagnosis has the bytes of an uninterrupted run, held-out sets or none", async () => {
+    const dir = join(scratch, "undiagnosed");
+    const { code, stderr } = await finished(envwright("run", "smoke", "--set", "held_out.count=0", "--out", dir, "--json"));
+    expect(code, stderr).toBe(0);
+    const uninterrupted = folderBytes(dir);
+    // What such a kill leaves: neither the record nor its line in the manifest.
+    const [record, manifest] = [join(dir, "stages/01/failures.json"), join(dir, "stages/01/manifest.json")];
+    const { "failures.json": dropped, ...rest } = JSON.parse(readFileSync(manifest, "utf8")).files;
+    expect(dropped).toBeDefined();
+    writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, "utf8")), files: rest }));
+    rmSync(record);
+    const resumed = await finished(envwright("run", "--resume", dir, "--json"));
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(folderBytes(dir)).toEqual(uninterrupted);
   });
 
   it("leaves a finished run as it is", async () => {

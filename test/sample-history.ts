@@ -45,6 +45,7 @@ function sampleStage(index: number, rate: number, boards: number, proposes: bool
     dataset: { schema_version: SCHEMA_VERSION, family: "f", count: 1600, seed: "s", sha256: "0", strata, sampling: {}, excluded_hashes: 0 },
     training: { steps: 32, rollouts: 12_288, completion_tokens: 250_000, strata: {} },
     validation: sampleValidation(index + 1, rate, boards),
+    diagnosed: true,
     proposal: !proposes
       ? undefined
       : {

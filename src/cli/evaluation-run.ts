@@ -219,7 +219,7 @@ function reportOf(
 }
 
 /** The rendering that a stored evaluation was made in; embedded and oracle policies speak compact. */
-function renderingOf({ rendering, policy }: EvaluationRequest): Rendering {
+export function renderingOf({ rendering, policy }: EvaluationRequest): Rendering {
   return rendering ?? (/^(embedded:|oracle$)/.test(policy) ? "compact" : "chat");
 }
 

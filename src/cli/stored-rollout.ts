@@ -8,7 +8,7 @@ import { type FinishReason, InputError, type Rendering } from "../core/index.js"
 import { familyByName } from "../environments/index.js";
 import { type Instance, instanceSchema, type Objective } from "../environments/mapf-frozenlake/index.js";
 import { findParquetRow, RUN_FILE, RunFolder, readRows } from "../store/index.js";
-import { openEvaluation } from "./evaluation-run.js";
+import { openEvaluation, renderingOf } from "./evaluation-run.js";
 import { loadInstanceSet } from "./instance-sets.js";
 import { openMapping } from "./row-mapping.js";
 
@@ -71,7 +71,7 @@ async function ofEvaluation(dir: string, id: string): Promise<StoredRollout> {
         board,
         completion: row.completion,
         finish: row.finish_reason === "length" ? "length" : "stop",
-        rendering: request.rendering ?? "chat",
+        rendering: renderingOf(request),
         objective: request.objective as Objective,
       };
     }

@@ -39,7 +39,11 @@ export const optimiserOptionsSchema = z.strictObject({
   beta1: share.default(0.9),
   beta2: share.default(0.98),
   max_grad_norm: positive.default(1),
-  warmup: z.int().nonnegative().default(10).describe("Linear warm-up, in optimiser steps of the run."),
+  warmup: z
+    .int()
+    .nonnegative()
+    .default(10)
+    .describe("Linear warm-up, in optimiser steps of the run; trl and verl begin it anew in each stage."),
 });
 export type OptimiserOptions = z.infer<typeof optimiserOptionsSchema>;
 
@@ -91,7 +95,7 @@ const engineShape = {
     .int()
     .positive()
     .optional()
-    .describe("Completions in one forward pass per device; all of an optimiser step's unless given."),
+    .describe("Completions in one forward pass per device. Unless given: trl all of an optimiser step's, verl 4."),
   retries: z.int().nonnegative().default(1).describe("Times a stage is begun again after the engine failed."),
   reward_host: z
     .string()

@@ -35,7 +35,7 @@ export interface PairedDifference {
  * Most of n instances that could be of a kind of which none was seen, at 95 % two-sided: Clopper and Pearson's bound for 0 of n (Biometrika
  * 1934). A spread of zero would call a difference certain because a sample was small.
  */
-function unseen(n: number): number {
+export function unseen(n: number): number {
   return n === 0 ? 1 : 1 - 0.025 ** (1 / n);
 }
 

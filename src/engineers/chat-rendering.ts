@@ -169,10 +169,13 @@ function trainingSection(context: EngineerContext, variant: Variant): string {
   if (module === undefined) return "";
   const { training, stage, stages } = context;
   const left = stages - stage - 1;
+  const { steps_per_stage: steps, tokens_per_stage: tokens } = training;
+  const [most, perStage] =
+    tokens === undefined ? ["", `${steps} steps a stage`] : ["at most ", `${tokens} completion tokens a stage, in at most ${steps} steps`];
   const lines = [
     `- ${stage + 1} of ${stages} stages done, ${left} left`,
-    `- ${training.steps_per_stage} steps a stage, ${training.epochs} passes over its instances`,
-    `- ${training.steps_done} steps done, ${left * training.steps_per_stage} left`,
+    `- ${perStage}, ${training.epochs} passes over its instances`,
+    `- ${training.steps_done} steps done, ${most}${left * steps} left`,
   ];
   if (module.detail === "full") {
     const r = training.reward;

@@ -39,6 +39,9 @@ export const engineerContextSchema = z.strictObject({
   /** Module T. */
   training: z.strictObject({
     steps_per_stage: z.int().nonnegative(),
+    /** Completion tokens at which a stage ends before that; without them it takes all its steps. */
+    tokens_per_stage: z.int().positive().optional(),
+    /** Over all stages so far. */
     steps_done: z.int().nonnegative(),
     /** Passes over the stage's instances. */
     epochs: z.number().nonnegative(),

@@ -91,5 +91,7 @@ describe("measures of an engineer", () => {
     // Differences 1, 1, 1, −1: deviation 1, over √4.
     expect(total!.stderr).toBeCloseTo(0.5, 12);
     expect(gains([report([1])], []).total).toBeNull();
+    // −1: the outside failed there, which is no answer, right or wrong.
+    expect(gains([report([0, 0, 0, 1]), report([-1, -1, 1, 1])], [1000]).total).toMatchObject({ difference: 0.5, n: 2 });
   });
 });

@@ -9,7 +9,7 @@ import {
   mean,
   type PairedDifference,
   type Proposal,
-  pairedDifference,
+  pairedOutcomes,
   type ValidationReport,
 } from "../core/index.js";
 import { totalVariation } from "./guardrails.js";
@@ -153,7 +153,7 @@ export interface Gain extends PairedDifference {
  */
 export function gains(reports: readonly ValidationReport[], tokens: readonly number[]): { stages: Gain[]; total: Gain | null } {
   const between = (from: number, to: number): Gain => {
-    const difference = pairedDifference(validity(reports[from]!), validity(reports[to]!));
+    const difference = pairedOutcomes(reports[from]!, reports[to]!, 0);
     const spent = tokens.slice(from, to).reduce((a, b) => a + b, 0);
     return { ...difference, tokens: spent, perMillionTokens: spent > 0 ? (difference.difference * 1e6) / spent : null };
   };
@@ -161,10 +161,6 @@ export function gains(reports: readonly ValidationReport[], tokens: readonly num
     stages: reports.slice(1).map((_, i) => between(i, i + 1)),
     total: reports.length < 2 ? null : between(0, reports.length - 1),
   };
-}
-
-function validity(report: ValidationReport): number[] {
-  return report.outcomes.map((outcome) => outcome & 1);
 }
 
 function failureShare(failures: FailureSummary, stratum: string, answers: readonly string[]): number | undefined {

@@ -55,6 +55,18 @@ describe("the renderings of one context", () => {
     expect(renderChat(context, variantNamed("V6"), family)).toContain("### Stage 1");
   });
 
+  it("say that a stage which ends by its tokens takes its steps at most", () => {
+    const { training } = context;
+    const bounded = { ...context, training: { ...training, tokens_per_stage: 1000 } };
+    const left = (context.stages - context.stage - 1) * training.steps_per_stage;
+    expect(renderChat(bounded, variantNamed("V4"), family)).toContain(
+      `- 1000 completion tokens a stage, in at most ${training.steps_per_stage} steps, ${training.epochs} passes over its instances\n- ${training.steps_done} steps done, at most ${left} left`,
+    );
+    expect(renderChat(context, variantNamed("V4"), family)).toContain(
+      `- ${training.steps_per_stage} steps a stage, ${training.epochs} passes over its instances\n- ${training.steps_done} steps done, ${left} left`,
+    );
+  });
+
   it("give the reward design under `full` and only bookkeeping otherwise", () => {
     expect(renderChat(context, variantNamed("V4"), family)).toContain("reward = w·accuracy");
     expect(renderChat(context, variantNamed("V6"), family)).not.toContain("reward = w·accuracy");

@@ -33,6 +33,8 @@ export interface StageHistory {
   training: TrainingSummary | undefined;
   /** Of the checkpoint that this stage's training made. */
   validation: ValidationReport | undefined;
+  /** Whether its failures have been summed up, which is a stage's last record but for the proposal. */
+  diagnosed: boolean;
   /** For the next stage; the last stage has none. */
   proposal: Proposal | undefined;
 }
@@ -63,6 +65,7 @@ export async function readHistory(run: RunReader): Promise<RunHistory> {
       dataset: await read(index, "dataset.json", datasetManifestSchema),
       training: await read(index, "training.json", trainingSummarySchema),
       validation: await read(index, "validation.json", validationReportSchema),
+      diagnosed: await run.has(index, "failures.json"),
       proposal: await read(index, "proposal.json", proposalSchema),
     });
   }
@@ -76,6 +79,6 @@ export async function readHistory(run: RunReader): Promise<RunHistory> {
 
 /** Whether nothing of the recipe is left to do. */
 export function isFinished({ recipe, stages, heldOut }: RunHistory): boolean {
-  const validated = stages.filter((s) => s.validation !== undefined).length;
-  return validated === recipe.stages && (recipe.held_out.count === 0 || heldOut !== undefined);
+  const done = stages.filter((s) => s.validation !== undefined && s.diagnosed).length;
+  return done === recipe.stages && (recipe.held_out.count === 0 || heldOut !== undefined);
 }

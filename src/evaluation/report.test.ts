@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sampleHistory, sampleValidation } from "../../test/sample-history.js";
 import { InputError } from "../core/index.js";
 import { compareRuns } from "./comparison.js";
-import { type RunHistory, type RunReader, readHistory } from "./history.js";
+import { isFinished, type RunHistory, type RunReader, readHistory } from "./history.js";
 import { buildReport, gainOf } from "./report.js";
 import { comparisonSentence, reportMarkdown, reportText, summarySentences } from "./table.js";
 
@@ -14,6 +14,7 @@ function readerOf(history: RunHistory): RunReader {
     files.set(`${s.index}/dataset.json`, s.dataset);
     files.set(`${s.index}/training.json`, s.training);
     files.set(`${s.index}/validation.json`, s.validation);
+    files.set(`${s.index}/failures.json`, s.diagnosed ? {} : undefined);
     files.set(`${s.index}/proposal.json`, s.proposal);
   }
   return {
@@ -112,4 +113,15 @@ test("two runs are compared on the same boards, and refused on different ones", 
   expect(comparisonSentence(compareRuns(b, a))).toMatch(/is below/);
   b.stages[0]!.validation!.set_sha256 = "1".repeat(64);
   expect(() => compareRuns(a, b)).toThrow(InputError);
+});
+
+test("a run is finished once its last stage's failures are summed up, and its held-out sets evaluated where it has some", async () => {
+  const whole = sampleHistory({ valid: [0.4, 0.5, 0.6], boards: 100 });
+  const recipe = { ...whole.recipe, stages: whole.stages.length, held_out: { ...whole.recipe.held_out, count: 0 } };
+  const read = (change: Partial<RunHistory> = {}) => readHistory(readerOf({ ...whole, recipe, ...change }));
+  expect(isFinished(await read())).toBe(true);
+  const killed = whole.stages.map((s, i) => ({ ...s, diagnosed: i + 1 < whole.stages.length }));
+  expect(isFinished(await read({ stages: killed }))).toBe(false);
+  expect(isFinished(await read({ recipe: { ...recipe, stages: whole.stages.length + 1 } }))).toBe(false);
+  expect(isFinished(await read({ recipe: { ...recipe, held_out: { ...recipe.held_out, count: 9 } } }))).toBe(false);
 });

@@ -72,6 +72,20 @@ test("several samples: the error is that of the boards' means, not of all sample
   expect(r.total.pass_at).toMatchObject({ 1: { rate: 0.5, n: 4 }, 2: { rate: 0.75, n: 4 } });
 });
 
+test("boards that all come to one rate by chance do not make it certain", () => {
+  const r = report(2, [
+    [V, X],
+    [X, V],
+  ]);
+  // Half right on both of two boards: 1 − 0.025^(1/2) to either side, cut at 0 and 1.
+  expect(r.total.valid).toMatchObject({ rate: 0.5, stderr: 0, interval: [0, 1] });
+  const many = report(
+    2,
+    Array.from({ length: 4 }, () => [X, V]),
+  );
+  expect(many.total.valid.interval[1]).toBeCloseTo(Math.min(1, 0.5 + 1 - 0.025 ** (1 / 4)), 12);
+});
+
 test("an outside failure counts in no rate and is shown with its share; pass@k is over the instances with k answers", () => {
   const r = report(2, [
     [V, undefined],

@@ -4,7 +4,7 @@
  * instances where it is a share. Outside failures are counted and enter no rate.
  */
 import { z } from "zod";
-import { deviation, InputError, type InstanceBase, mean, rateOf, Seed, setHash, wilson } from "../core/index.js";
+import { deviation, InputError, type InstanceBase, mean, rateOf, Seed, setHash, unseen, wilson } from "../core/index.js";
 import { bootstrapMeans, type PairedOutcome, pairOutcomes, passAtK, quantile } from "./inference.js";
 import type { JudgedInstance, JudgedSample } from "./sample-record.js";
 
@@ -201,7 +201,10 @@ function clusteredRates(columns: readonly Float64Array[], seed: Seed): { rate: I
       const rate = rateOf(list.filter((m) => m === 1).length, n);
       return { n, rate: { ...rate, interval: wilson(rate.rate, n) } };
     }
-    return { n, rate: { rate: mean(list), stderr: deviation(list) / Math.sqrt(n), interval: resampled[c]! } };
+    const [rate, stderr] = [mean(list), deviation(list) / Math.sqrt(n)];
+    // All boards at one rate, which no resampling spreads.
+    const alike: [number, number] = [Math.max(0, rate - unseen(n)), Math.min(1, rate + unseen(n))];
+    return { n, rate: { rate, stderr, interval: stderr > 0 ? resampled[c]! : alike } };
   });
 }
 

@@ -49,6 +49,12 @@ describe("the report of branches", () => {
     expect(apart.interval[1] - apart.mean).toBeCloseTo((12.706 * Math.sqrt(0.02)) / Math.sqrt(2), 6);
   });
 
+  it("a branch that changes no board has no interval of no width", () => {
+    const { gain } = branchReport({ branches, taken: "taken", runs: [run("taken", 1, 50)] }).branches[0]!;
+    // Clopper and Pearson for 0 of 100, two-sided 95 %.
+    expect([gain.mean, gain.interval[1]]).toEqual([0, expect.closeTo(0.036217, 6)]);
+  });
+
   it("counts a board once however many seeds were trained: more seeds on the same boards do not narrow the interval by themselves", () => {
     // Every seed moves the same five boards of a hundred from wrong to right: one seed's error, sqrt(0.05 · 0.95 · 100 / 99 / 100).
     const seeds = [1, 2, 3, 4].map((seed) => run("taken", seed, 55));

@@ -6,7 +6,16 @@
  * was chosen on, it would look better than it is, and so would the regret. Two intervals can be had, from boards (paired, each
  * board's mean over the seeds, which share their boards) and from the spread over seeds (t); the wider one is told, since few seeds can agree by chance.
  */
-import { mean, type PairedDifference, pairedOutcomes, pairedOverBoards, points, type ValidationReport, Z95 } from "../core/index.js";
+import {
+  mean,
+  type PairedDifference,
+  pairedOutcomes,
+  pairedOverBoards,
+  points,
+  unseen,
+  type ValidationReport,
+  Z95,
+} from "../core/index.js";
 import { markdownTable, type TextTable } from "../evaluation/index.js";
 import { type Estimate, estimate } from "./summary.js";
 
@@ -139,11 +148,11 @@ function bestOf(summaries: readonly BranchSummary[]): BranchSummary | undefined 
 function changeOf(runs: readonly SeedPair[]): Change {
   const boards = runs.map(({ seed, pair: [before, after] }) => ({ seed, difference: pairedOutcomes(before, after, 0) }));
   const seeds = estimate(boards.map((b) => b.difference.difference));
-  const error = pairedOverBoards(
+  const { stderr, n } = pairedOverBoards(
     runs.map((r) => r.pair),
     0,
-  ).stderr;
-  const half = Math.max(Z95 * error, seeds.interval === undefined ? 0 : seeds.interval[1] - seeds.mean);
+  );
+  const half = Math.max(stderr > 0 ? Z95 * stderr : unseen(n), seeds.interval === undefined ? 0 : seeds.interval[1] - seeds.mean);
   return { mean: seeds.mean, interval: [seeds.mean - half, seeds.mean + half], boards };
 }
 

@@ -56,21 +56,23 @@ export async function contextOfStage(
   }
   const checkpoint = folder.path(stage, "checkpoint");
   const state = (await readTrainerState(checkpoint)) ?? (await readEngineState(checkpoint));
-  const steps = (stage + 1) * grpo.steps;
+  const failures = await folder.readRecord(stage, "failures.json", failureSummarySchema);
+  const { steps } = failures.training;
   return {
     schema_version: SCHEMA_VERSION,
     family: family.name,
     stage,
     stages: recipe.stages,
-    failures: await folder.readRecord(stage, "failures.json", failureSummarySchema),
+    failures,
     config: (await folder.readRecord(stage, "config.json", stageConfigSchema)).normalised,
     history,
     explanations,
     max_tokens: recipe.validation.max_tokens,
     training: {
       steps_per_stage: grpo.steps,
-      steps_done: steps,
-      epochs: (grpo.steps * grpo.prompts) / recipe.instances,
+      ...(grpo.tokens === undefined ? {} : { tokens_per_stage: grpo.tokens }),
+      steps_done: history.reduce((sum, past) => sum + past.failures.training.steps, steps),
+      epochs: (steps * grpo.prompts) / recipe.instances,
       reward: recipe.reward,
       accuracy_weight: accuracyWeight(state?.emaValid ?? 0, recipe.reward),
     },

@@ -80,3 +80,13 @@ test("a failure is a bare 500 to the client, and its message is told to whoever 
   expect(await ask("GET", {}, "/broken?secret=1")).toBe(500);
   expect(notes).toEqual(["GET /broken failed: the engine is gone"]);
 });
+
+test("an upgrade that a part fails on is answered and told, and the server goes on", async () => {
+  const notes: string[] = [];
+  const upgrade = (): boolean => {
+    throw new Error("no such path");
+  };
+  const ask = await serve({ note: (text) => notes.push(text), parts: [{ name: "p", routes: new Hono(), upgrade, close: async () => {} }] });
+  expect([await ask("GET", socket, "/x"), await ask("GET", {}, "/health")]).toEqual([500, 200]);
+  expect(notes).toEqual(["an upgrade of /x failed: no such path"]);
+});

@@ -96,8 +96,14 @@ export async function startHost(options: HostOptions): Promise<Host> {
     const problem = refusal({ host, origin, reads: false }, options);
     if (problem !== undefined) return socket.end(`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}\r\nConnection: close\r\n\r\n`);
     if (!isAllowed(authorization, token)) return socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
-    if (parts.some((part) => part.upgrade?.(request, socket, head))) return;
-    socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
+    try {
+      if (parts.some((part) => part.upgrade?.(request, socket, head))) return;
+      socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
+    } catch (error) {
+      // What is thrown in here would end the process.
+      options.note?.(`an upgrade of ${request.url} failed: ${(error as Error).message}`);
+      socket.end("HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n");
+    }
   });
   await listen(server, options);
   const { address, family, port } = server.address() as AddressInfo;

@@ -66,3 +66,15 @@ test("filtering keeps the bytes of the lines it keeps", async () => {
   appendFileSync(file, "");
   expect(await readJsonLines(file, schema)).toHaveLength(3);
 });
+
+test("a closed file takes no more lines, since its number may be another file's by now", async () => {
+  const file = path();
+  const writer = JsonLinesWriter.open(file);
+  writer.append({ n: 1, text: "a" });
+  writer.close();
+  writer.close();
+  const other = JsonLinesWriter.open(path());
+  expect(() => writer.append({ n: 2, text: "b" })).toThrow(/is closed/);
+  other.close();
+  expect([await readJsonLines(file, schema), await readJsonLines(other.path, schema)]).toEqual([[{ n: 1, text: "a" }], []]);
+});

@@ -28,6 +28,8 @@ export type SyncPolicy = "line" | "close";
 const LINE_FEED = 0x0a;
 
 export class JsonLinesWriter {
+  private closed = false;
+
   private constructor(
     readonly path: string,
     private readonly fd: number,
@@ -48,8 +50,10 @@ export class JsonLinesWriter {
     }
   }
 
-  /** Appends one record as one line. Synchronous, so that lines keep the order of their events. @throws {StorageError} */
+  /** Appends one record as one line. Synchronous, so that lines keep the order of their events. @throws {StorageError} @throws {RangeError} once closed */
   append(record: unknown): void {
+    // The number of a closed file may be another file's by now.
+    if (this.closed) throw new RangeError(`${this.path} is closed`);
     const bytes = Buffer.from(`${canonicalJson(record)}\n`);
     try {
       for (let written = 0; written < bytes.length; ) written += writeSync(this.fd, bytes, written);
@@ -60,6 +64,8 @@ export class JsonLinesWriter {
   }
 
   close(): void {
+    if (this.closed) return;
+    this.closed = true;
     try {
       fsyncSync(this.fd);
     } catch (cause) {

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, type WriteStream, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { CorruptFileError, InputError, type Rollout, rolloutSchema } from "../core/index.js";
+import { CorruptFileError, InputError, type Rollout, rolloutSchema, StorageError } from "../core/index.js";
 import { columnTypes } from "./columns.js";
 import { withDuckDB } from "./duckdb.js";
 import { ParquetWriter, readParquet, readParquetRows, writeParquet } from "./parquet.js";
@@ -140,4 +140,14 @@ test("rows are read and written by extension; another extension is refused", asy
   await expect(writeRows(join(dir, "a.csv"), schema, rows)).rejects.toThrow(InputError);
   writeFileSync(join(dir, "b.jsonl"), '{"n":1}\n{"n":\n');
   await expect(readRows(join(dir, "b.jsonl")).next()).rejects.toThrow(/line 2/);
+});
+
+test("a disk that fails is a StorageError of the write, and nothing that ends the process", async () => {
+  const dir = folder();
+  const writer = await ParquetWriter.open(join(dir, "x.parquet"), rolloutSchema);
+  const { stream } = writer as unknown as { stream: WriteStream };
+  stream._write = (_chunk, _encoding, done) => done(Object.assign(new Error("no space left on device"), { code: "ENOSPC" }));
+  await expect(writer.append([rollout(1)])).rejects.toBeInstanceOf(StorageError);
+  await writer.abort();
+  expect(readdirSync(dir)).toEqual([]);
 });

@@ -34,8 +34,10 @@ export class ParquetWriter<T> {
     const temporary = temporaryPath(`${path}.jsonl`);
     try {
       await mkdir(dirname(path), { recursive: true });
-      const handle = await open(temporary, "w");
-      return new ParquetWriter<T>(path, columns, temporary, handle.createWriteStream());
+      const stream = (await open(temporary, "w")).createWriteStream();
+      // A write that fails says so where it was asked for; without a listener it would end the process as well.
+      stream.on("error", () => {});
+      return new ParquetWriter<T>(path, columns, temporary, stream);
     } catch (cause) {
       throw storageFailure(cause, "write", path);
     }

@@ -16,7 +16,7 @@ import {
   JsonDuckDBValueConverter,
   StatementType,
 } from "@duckdb/node-api";
-import { InputError } from "../core/errors.js";
+import { InputError, InterruptedError } from "../core/errors.js";
 
 /** A table that the question may name. */
 export interface SqlView {
@@ -56,6 +56,7 @@ const LOOK_EVERY = 50;
 /**
  * @param signal ends the query when the reader has gone
  * @throws {InputError} for what is no single SELECT, for SQL that DuckDB refuses (its own words), and for one that takes too long
+ * @throws {InterruptedError} by the signal
  */
 export async function askReadOnly(
   views: readonly SqlView[],
@@ -99,6 +100,7 @@ export async function askReadOnly(
     return { columns, rows, more, milliseconds: Math.round(performance.now() - start) };
   } catch (error) {
     if (error instanceof InputError) throw error;
+    if (signal?.aborted) throw new InterruptedError({ message: "the query was interrupted" });
     if (late) throw refused(`the query was stopped after ${limits.seconds} s`, sql, "a query that reads or joins less");
     throw refused(wordsOf(error), sql, `SQL of DuckDB over ${views.map(({ name }) => name).join(", ")}`, error);
   } finally {

@@ -104,7 +104,7 @@ export interface KnobChange {
   knob: string;
   from: number;
   to: number;
-  /** Marks: what a repair or guardrail did to this knob. */
+  /** What repairs did to this knob. */
   marks: string[];
   /** The failures of this stratum that the knob answers, most frequent first, on the validation set. */
   evidence: { code: string; count: number; n: number }[];

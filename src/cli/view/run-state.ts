@@ -2,7 +2,7 @@
  * What the event stream has said so far, folded into the little that a view shows. A pure function of the events: the live view, the plain
  * lines and tests share it.
  */
-import type { CellReport, Phase, RunEvent } from "../../core/index.js";
+import { type CellReport, PHASES, type Phase, type RunEvent } from "../../core/index.js";
 
 export interface RunState {
   name: string;
@@ -132,11 +132,10 @@ export function secondsLeft(state: RunState, now: number): number | undefined {
   if (state.step === undefined || state.stages === 0 || state.ended !== undefined) return undefined;
   const training = state.phase === "train";
   const stepsDone = training ? (state.progress?.done ?? 0) : 0;
-  const phases: Phase[] = ["generate", "train", "evaluate", "diagnose", "propose"];
-  const at = state.phase === undefined ? phases.length : phases.indexOf(state.phase);
+  const at = state.phase === undefined ? PHASES.length : PHASES.indexOf(state.phase);
   const whole = (phase: Phase): number =>
     phase === "train" ? state.stepsPerStage * (state.step?.seconds ?? 0) : (state.durations.get(phase) ?? 0);
-  const thisStage = phases.slice(at + 1).reduce((sum, phase) => sum + whole(phase), 0);
+  const thisStage = PHASES.slice(at + 1).reduce((sum, phase) => sum + whole(phase), 0);
   const elapsed = state.phaseStartedAt === undefined ? 0 : (now - state.phaseStartedAt) / 1000;
   const thisPhase =
     state.phase === undefined
@@ -144,6 +143,6 @@ export function secondsLeft(state: RunState, now: number): number | undefined {
       : training
         ? (state.stepsPerStage - stepsDone) * state.step.seconds
         : Math.max(0, whole(state.phase) - elapsed);
-  const later = (state.stages - state.stage - 1) * phases.reduce((sum, phase) => sum + whole(phase), 0);
+  const later = (state.stages - state.stage - 1) * PHASES.reduce((sum, phase) => sum + whole(phase), 0);
   return thisPhase + thisStage + later;
 }

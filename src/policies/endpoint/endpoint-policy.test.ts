@@ -428,6 +428,20 @@ it("an interruption ends what is under way, asks nothing more, and keeps what wa
   expect(endpoint.seen).toHaveLength(3);
 });
 
+it("whoever cannot keep an answer ends it: nothing more is asked, what is under way is let go, and nothing is told after the rejection", async () => {
+  const { policy } = await policyOver((i) => (i < 3 ? echo : silence), { concurrency: 4, timeout: 60 });
+  let told = 0;
+  const asked = policy.complete(requests(200), {
+    onResult: () => {
+      if (++told === 2) throw new Error("the disk is full");
+    },
+  });
+  await expect(asked).rejects.toThrow("the disk is full");
+  await sleep(50);
+  expect(told).toBe(2);
+  expect(endpoint.seen.length).toBeLessThanOrEqual(4 + 2);
+});
+
 it("the key is in one header and nowhere else, even where the endpoint quotes it", async () => {
   const quoting: Reply[] = [refusal(403, `bad key ${KEY}`), chat([{ content: `your key is ${KEY}` }]), json(200, `not JSON ${KEY}`)];
   const { policy, records } = await policyOver((i) => quoting[i] ?? refusal(500, KEY), { concurrency: 1, retries: { most: 1 } });

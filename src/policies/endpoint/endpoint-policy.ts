@@ -98,8 +98,12 @@ export class EndpointPolicy implements Policy {
   async complete(requests: readonly CompletionRequest[], options: CompleteOptions = {}): Promise<Result[]> {
     const results = new Array<Result>(requests.length);
     const groups = this.grouped(requests);
+    // Ends with the caller's signal, or when something is thrown: then nothing more is asked, and nothing is told after the rejection.
+    const ending = new AbortController();
+    const signal = options.signal === undefined ? ending.signal : AbortSignal.any([options.signal, ending.signal]);
     // Every attempt that is under way listens: no leak, however many there are.
-    if (options.signal !== undefined) setMaxListeners(0, options.signal);
+    setMaxListeners(0, signal);
+    const thrown: unknown[] = [];
     let next = 0;
     let done = 0;
     const settle = (index: number, result: Result, detail: CallDetail): void => {
@@ -112,11 +116,17 @@ export class EndpointPolicy implements Policy {
     };
     const lane = async (): Promise<void> => {
       for (let group = groups[next++]; group !== undefined; group = groups[next++]) {
-        await this.answer(group, settle, options.signal);
-        if (options.signal?.aborted) return;
+        try {
+          await this.answer(group, settle, signal);
+        } catch (error) {
+          thrown.push(error);
+          ending.abort();
+        }
+        if (signal.aborted) return;
       }
     };
     await Promise.all(Array.from({ length: Math.min(this.options.concurrency, groups.length) }, lane));
+    if (thrown.length > 0) throw thrown[0];
     if (options.signal?.aborted) throw new InterruptedError({ message: `interrupted after ${done} of ${requests.length} answers` });
     return results;
   }

@@ -480,3 +480,18 @@ function silentWebSocket(port: number): Promise<Socket> {
     socket.resume();
   });
 }
+
+test("an upgrade of a target that is no URL is a 404, and the server goes on", async () => {
+  for (const target of ["//", "http://[", "/\\", "http://a:99999/", "/wsx", "/ws/"]) {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const raw = connect(Number(new URL(url).port), "127.0.0.1");
+      raw.on("error", reject).once("data", (bytes) => {
+        raw.destroy();
+        resolve(String(bytes).split("\r\n", 1)[0]!);
+      });
+      raw.write(`GET ${target} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    });
+    expect([target, answer]).toEqual([target, expect.stringMatching(/^HTTP\/1\.1 40[04] /)]);
+  }
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+});

@@ -63,7 +63,8 @@ export function openEnvPart({ version, limits, now, newEnvironment, ...boardsOpt
     name: "openenv",
     routes,
     upgrade(request, socket, head) {
-      if (new URL(request.url ?? "/", "http://host").pathname !== "/ws") return false;
+      // As text: what a client sends need not be a URL.
+      if (request.url?.split("?", 1)[0] !== "/ws") return false;
       const { origin, host } = request.headers;
       if (origin !== undefined && hostOf(origin) !== host) socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
       else sessions.accept(request, socket, head);

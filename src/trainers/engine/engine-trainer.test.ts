@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,4 +66,15 @@ test("an engine's own failure is tried again within the budget; one of another b
   expect(runs).toBe(3);
   expect(await stage(failing("ray-job"))).toMatchObject({ boundary: "ray-job" });
   expect(runs).toBe(1);
+});
+
+test("the log of an attempt that failed stays in front of the next one's", async () => {
+  const logs: string[] = [];
+  await stage(async ({ cwd }, { onLine }) => {
+    onLine(`attempt ${logs.length + 1}`);
+    await sleep(50);
+    logs.push(readFileSync(join(cwd, "log.txt"), "utf8"));
+    throw new BoundaryError({ boundary: "verl", message: "lost" });
+  });
+  expect(logs).toEqual(["attempt 1\n", "attempt 1\nattempt 2\n", "attempt 1\nattempt 2\nattempt 3\n"]);
 });

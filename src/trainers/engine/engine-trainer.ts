@@ -40,6 +40,7 @@ export interface EngineAdapter<I extends InstanceBase> {
 }
 
 const LOOK_EVERY = 200;
+const LOG = "log.txt";
 
 export class EngineTrainer<I extends InstanceBase> implements Trainer<I> {
   constructor(
@@ -81,8 +82,7 @@ export class EngineTrainer<I extends InstanceBase> implements Trainer<I> {
     const beside = `${basename(to)}.${adapter.kind}`;
     const work =
       adapter.workRoot === undefined ? join(dirname(to), beside) : join(adapter.workRoot, ...dirname(to).split(sep).slice(1), beside);
-    await rm(work, { recursive: true, force: true });
-    await mkdir(work, { recursive: true });
+    await clear(work);
     const rollouts = new StageRollouts(stage, adapter.stepSize, request.instances, request.stratum);
     const reward = await this.openRewards({
       host: adapter.rewardHost,
@@ -115,7 +115,7 @@ export class EngineTrainer<I extends InstanceBase> implements Trainer<I> {
   /** Runs the engine and tells of each step as soon as its metrics are there. */
   private async follow(request: TrainStageRequest<I>, job: EngineJob, rollouts: StageRollouts<I>, globalStep: number): Promise<EngineEnd> {
     const lines = new LineFollower(job.metrics);
-    const log = join(dirname(job.metrics), "log.txt");
+    const log = join(dirname(job.metrics), LOG);
     let told = performance.now();
     const tell = async () => {
       for (const line of await lines.next()) {
@@ -183,4 +183,13 @@ function assertCheckpoint(folder: string, failure: (problem: string) => Boundary
   }
   const weights = ["model.safetensors", "model.safetensors.index.json"];
   if (!weights.some((name) => existsSync(join(folder, name)))) throw failure(`left no safetensors weights in ${folder}`);
+}
+
+/** An empty folder but for the log of earlier attempts, which goes on. */
+async function clear(work: string): Promise<void> {
+  const [log, kept] = [join(work, LOG), `${work}.log`];
+  if (existsSync(log)) await rename(log, kept);
+  await rm(work, { recursive: true, force: true });
+  await mkdir(work, { recursive: true });
+  if (existsSync(kept)) await rename(kept, log);
 }

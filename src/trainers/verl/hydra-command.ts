@@ -13,10 +13,13 @@ export interface VerlPaths {
   checkpoints: string;
 }
 
+/** Completions in one pass per GPU unless the recipe says. */
+const MICRO_BATCH = 4;
+
 /** Python and the arguments after it. */
 export function verlArguments(options: VerlTrainerOptions, paths: VerlPaths, reward: { url: string }, seed: number): string[] {
   const { grpo } = options;
-  const micro = options.micro_batch ?? 4;
+  const micro = options.micro_batch ?? MICRO_BATCH;
   const overrides: [string, string | number | boolean][] = [
     ["algorithm.adv_estimator", "grpo"],
     ["algorithm.use_kl_in_reward", false],
@@ -113,7 +116,7 @@ export function verlEstimate({ grpo }: VerlTrainerOptions, rows: number): VerlEs
 export function verlTraps(options: VerlTrainerOptions, rows: number): string[] {
   const { grpo, nodes, gpus_per_node, tensor_parallel, overrides } = options;
   const gpus = nodes * gpus_per_node;
-  const micro = options.micro_batch ?? 4;
+  const micro = options.micro_batch ?? MICRO_BATCH;
   const mini = grpo.prompts / grpo.updates;
   const traps: [boolean, string][] = [
     [

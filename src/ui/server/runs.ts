@@ -88,7 +88,7 @@ export class RunShelf {
         this.outlines.set(dir, outline);
       }
       const { recipe, seed, valid, stages, heldOut } = outline;
-      const finished = stages.finished === recipe.stages && (recipe.held_out.count === 0 || heldOut);
+      const finished = stages.finished === recipe.stages && stages.diagnosed && (recipe.held_out.count === 0 || heldOut);
       const state = await stateOf(dir, finished, stages.newest);
       const [started, updated] = await Promise.all([timeOf(join(dir, "run.json")), timeOf(join(dir, "events.jsonl"))]);
       return {
@@ -196,7 +196,7 @@ const outlineSchema = z.object({
 const validSchema = z.object({ total: z.object({ valid: z.object({ rate: z.number() }) }) });
 type Outline = Omit<z.infer<typeof outlineSchema>, "schema_version"> & {
   valid: number[];
-  stages: { finished: number; newest: number | undefined };
+  stages: { finished: number; newest: number | undefined /** Whether the newest one's failures are summed up. */; diagnosed: boolean };
   heldOut: boolean;
 };
 
@@ -215,7 +215,11 @@ async function readOutline(dir: string): Promise<Outline> {
     recipe,
     seed,
     valid,
-    stages: { finished: reports.length, newest: newest === undefined ? undefined : Number(newest) },
+    stages: {
+      finished: reports.length,
+      newest: newest === undefined ? undefined : Number(newest),
+      diagnosed: newest !== undefined && existsSync(join(dir, "stages", newest, "failures.json")),
+    },
     heldOut: existsSync(join(dir, "held-out-last.json")),
   };
 }

@@ -70,7 +70,7 @@ function knobChanges(
   );
 }
 
-/** Repairs name the path of a knob; guardrails speak of the whole config and mark every share. */
+/** What repairs did to a knob: they name its path. Guardrails speak of the whole config and are listed apart. */
 function marksOf(proposal: Proposal, stratum: string, knob: string): string[] {
   const parts = (path: string): string[] => path.split(/[.[\]"/ ]+/).filter(Boolean);
   const repairs = proposal.repairs.filter(({ path }) => {
