@@ -17,13 +17,21 @@ export interface FoundObject {
 
 export interface ObjectScan {
   objects: FoundObject[];
-  /** Where and why the last object that was begun and is not JSON broke; undefined when none did. A brace in prose begins none. */
-  broken: { at: number; problem: string } | undefined;
+  /** Objects that were begun and are no JSON, in order. A brace in prose begins none; one with something quoted behind it does. */
+  broken: BrokenObject[];
+}
+
+export interface BrokenObject {
+  /** Index in the text where it broke, and why. */
+  at: number;
+  problem: string;
+  /** Keys of the object itself up to there, not of those inside. */
+  keys: ReadonlySet<string>;
 }
 
 export function scanObjects(text: string): ObjectScan {
   const objects: FoundObject[] = [];
-  let broken: ObjectScan["broken"];
+  const broken: BrokenObject[] = [];
   let at = text.indexOf("{");
   while (at >= 0) {
     const reading = new ObjectReading(text, at);
@@ -32,7 +40,7 @@ export function scanObjects(text: string): ObjectScan {
     if (complete && problem === "") {
       objects.push({ value: JSON.parse(text.slice(at, end)) as Record<string, unknown>, end, duplicateKey });
     } else if (reading.lastString >= 0) {
-      broken = { at: end, problem };
+      broken.push({ at: end, problem, keys: reading.outerKeys });
     }
     if (reading.tooDeep) break;
     at = text.indexOf("{", complete ? end : Math.max(at, reading.lastString) + 1);
@@ -52,6 +60,7 @@ class ObjectReading {
   problem = "";
   duplicateKey: string | undefined;
   tooDeep = false;
+  readonly outerKeys = new Set<string>();
   private readonly open: ("{" | "[")[] = [];
   private readonly keys: Set<string>[] = [];
 
@@ -98,7 +107,7 @@ class ObjectReading {
         }
         this.at++;
         this.open.push(c);
-        if (c === "{") this.keys.push(new Set());
+        if (c === "{") this.keys.push(this.open.length === 1 ? this.outerKeys : new Set());
         expect = c === "{" ? "key-or-end" : "value-or-end";
       } else if (c === '"') {
         if (!this.readString()) return false;

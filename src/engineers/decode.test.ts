@@ -43,6 +43,14 @@ describe("a chat answer", () => {
     accepted(`Let me think {about it}: ${answer} } } ]`);
   });
 
+  it("may be followed by prose with quoted words in brackets, which begins no other answer", () => {
+    accepted(`${answer} So the set {"2", "4", "8"} stays covered.`);
+    accepted(`${answer} Note that {"load": 0.2, ...} is kept, and so is {"2": {"fog": .5}}.`);
+    accepted(`${answer} (see {"draft": {"config": ...}})`);
+    refused(`${answer} Rather: {"rationale": "less fog", "config": {"2": {"load": 0.2, ...}}} as in {"2", "4"}`, /second object follows/);
+    refused(`${answer} Rather: {"rationale": "less fog", ...}`, /second object follows/);
+  });
+
   it("is the one behind the thinking, whether or not the block was opened", () => {
     const draft = with2({ load: 1, fog: 0, traffic: 0 });
     accepted(`<think>${draft}</think>${answer}`);

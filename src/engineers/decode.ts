@@ -26,11 +26,12 @@ export function decodeChatAnswer(text: string, finish: FinishReason, target: Tab
   if (distinct.size > 1) return refuse(`${distinct.size} configs that contradict each other; write one`);
   const last = proposals.at(-1) ?? answers.at(-1);
   if (last === undefined) {
-    if (broken !== undefined) return refuse(`no complete answer object: ${broken.problem}`);
+    if (broken.length > 0) return refuse(`no complete answer object: ${broken.at(-1)!.problem}`);
     return refuse(objects.length === 0 ? "no JSON object in the answer" : 'no object with the key "config" in the answer');
   }
-  // An answer that began after this one and broke off may have taken it back.
-  if (broken !== undefined && broken.at > last.end) return refuse(`a second object follows the answer and is broken: ${broken.problem}`);
+  // An answer that began after this one and broke off may have taken it back. What has no key of an answer is prose with brackets.
+  const rival = broken.find(({ at, keys }) => at > last.end && KEYS.some((key) => keys.has(key)));
+  if (rival !== undefined) return refuse(`a second object follows the answer and is broken: ${rival.problem}`);
   return readAnswer(last, target);
 }
 
