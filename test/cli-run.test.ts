@@ -31,6 +31,20 @@ test("a run prints its report as one JSON document and leaves the folder that th
   expect(JSON.parse(resumed.stdout)).toEqual(report);
 });
 
+test("an interrupted run goes on with other settings of the machine, which are told and recorded, to the bytes of the run without them", async () => {
+  const controller = new AbortController();
+  const argv = ["run", bench.recipe, "--out", at("elsewhere"), "--seed", "5", "--json"];
+  const begun = callCli(argv, controller.signal);
+  while (!existsSync(at("elsewhere/stages/00/config.json"))) await new Promise((resolve) => setTimeout(resolve, 5));
+  controller.abort();
+  expect((await begun).code).toBe(130);
+  expect((await callCli(["run", "--resume", at("elsewhere"), "--set", "workers=2", "--json"])).code).toBe(0);
+  expect(readFileSync(at("elsewhere/events.jsonl"), "utf8")).toContain("the run goes on with workers=2");
+  const record = JSON.parse(readFileSync(at("elsewhere/run.json"), "utf8"));
+  expect(record).toMatchObject({ recipe: { workers: 2 }, changed: [["workers=2"]] });
+  expect(folderBytes(at("elsewhere"), ["run.json"])).toEqual(folderBytes(at("run"), ["run.json"]));
+});
+
 test("a stored stage can be asked again: by the run's own engineer with its own answer, and by another one", async () => {
   const proposal = JSON.parse(readFileSync(at("run/stages/00/proposal.json"), "utf8"));
   const own = await callCli(["propose", "--from", at("run/stages/00"), "--json"]);
@@ -119,6 +133,8 @@ test("what cannot be started is refused before anything is written", async () =>
     [["run", bench.recipe, "--out", at("run")], /already holds a run/],
     [["run", bench.recipe, "--resume", at("run")], /exclude each other/],
     [["run", "--resume", at("run"), "--seed", "2"], /--seed cannot change/],
+    [["run", "--resume", at("run"), "--set", "stages=9", "--set", "workers=1"], /--set stages cannot change[\s\S]*trainer\.micro_batch/],
+    [["run", "--resume", at("run"), "--set", "workers=1"], /the run is finished, so --set would change nothing/],
     [["run", "--resume", at("nowhere")], /no such folder/],
     [["run", bench.recipe, "--out", at("new"), "--set", "base=nowhere"], /nowhere: no such checkpoint folder/],
     [["run", bench.recipe, "--out", at("new"), "--set", "engineer.name=rul"], /engineer "rul"/],

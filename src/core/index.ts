@@ -3,6 +3,7 @@ export * from "./errors.js";
 export * from "./events.js";
 export * from "./family.js";
 export * from "./json.js";
+export * from "./machine-settings.js";
 export * from "./points.js";
 export * from "./policy.js";
 export * from "./random.js";

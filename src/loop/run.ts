@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { BoundaryError, type EventListener, EventStream, InterruptedError, type Recipe } from "../core/index.js";
 import { isFinished, readHistory } from "../evaluation/index.js";
 import { absolutePolicy } from "../policies/index.js";
-import { otherMaker, RunFolder } from "../store/index.js";
+import { otherMaker, type RecipeChange, RunFolder } from "../store/index.js";
 import { absoluteBase, checkedBaseHash } from "./base-checkpoint.js";
 import { closedLoop } from "./closed-loop.js";
 import { engineerSourceHash, type PolicyOpener, policySourceHash } from "./engineering.js";
@@ -47,14 +47,16 @@ export async function runLoop(options: StartOptions): Promise<RunFolder> {
   return inFolder(folder, options, false);
 }
 
-/** Goes on with a run that was interrupted or killed; a finished run is left as it is. */
-export async function resumeLoop(dir: string, options: RunOptions = {}): Promise<RunFolder> {
+/** Goes on with a run that was interrupted or killed, with other settings of the machine where `change` says so; a finished run is left as it is. */
+export async function resumeLoop(dir: string, options: RunOptions & { change?: RecipeChange } = {}): Promise<RunFolder> {
   const readable = await RunFolder.open(dir);
   if (isFinished(await readHistory(readable))) return readable;
-  return inFolder(await RunFolder.resume(dir), options, true);
+  const { change } = options;
+  if (change !== undefined) checkRecipe(change.recipe);
+  return inFolder(await RunFolder.resume(dir, change), options, true, change?.set);
 }
 
-async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean): Promise<RunFolder> {
+async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean, changed: readonly string[] = []): Promise<RunFolder> {
   const started = performance.now();
   const events = new EventStream(options.now ?? (() => new Date()));
   events.subscribe((event) => {
@@ -81,6 +83,7 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
       if (other !== undefined) {
         events.emit({ type: "warning", message: `the run goes on, though ${other}: what is made from here on may be of other bytes` });
       }
+      if (changed.length > 0) events.emit({ type: "warning", message: `the run goes on with ${changed.join(", ")}` });
       await closedLoop(bench);
       await bench.checkpoints.close();
       events.emit({ type: "run-finished", seconds: (performance.now() - started) / 1000 });

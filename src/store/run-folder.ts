@@ -43,6 +43,8 @@ export const runRecordSchema = z.strictObject({
   versions: z.record(z.string(), z.string()),
   /** Other makers that went on with it, where there were any. */
   continued_with: z.array(z.record(z.string(), z.string())).optional(),
+  /** Settings of the machine that it went on with, `PATH=VALUE`, once for each time; `recipe` has them. */
+  changed: z.array(z.array(z.string())).optional(),
   /** Hash of the base checkpoint when the run began: a run does not go on from another one. */
   base_sha256: z.string().optional(),
   /** Hash of what its engineer reads from `engineer.from` (an earlier run's proposals, a config) when the run began. */
@@ -51,6 +53,12 @@ export const runRecordSchema = z.strictObject({
   policy_sha256: z.string().optional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
+
+/** A run's recipe with other settings of the machine, and the `PATH=VALUE` that make it so. */
+export interface RecipeChange {
+  recipe: Recipe;
+  set: readonly string[];
+}
 
 /** The number of a stage, or "run" for the files in the run's root. */
 export type Scope = number | "run";
@@ -105,14 +113,14 @@ export class RunFolder {
     return new RunFolder(resolve(dir), await readRunRecord(dir), undefined);
   }
 
-  /** Opens a run to go on with it: holds it, removes temporaries, cuts torn lines; run.json then names this program too where it is another. @throws {RunFolderError} when a live process holds it. */
-  static async resume(dir: string): Promise<RunFolder> {
+  /** Opens a run to go on with it: holds it, removes temporaries, cuts torn lines; run.json then names this program too where it is another, and what of the recipe is changed. @throws {RunFolderError} when a live process holds it. */
+  static async resume(dir: string, change?: RecipeChange): Promise<RunFolder> {
     const path = resolve(dir);
     await readRunRecord(dir);
     const lock = RunLock.acquire(path);
     try {
       await removeLeftovers(path);
-      const record = await withThisMaker(path);
+      const record = await continued(path, change);
       return new RunFolder(path, record, lock);
     } catch (cause) {
       lock.release();
@@ -299,15 +307,19 @@ async function readRunRecord(dir: string): Promise<RunRecord> {
   return parseJsonWith(runRecordSchema, text, path, CorruptFileError);
 }
 
-/** The record; where another program or machine goes on with the run it is written down, once. For the holder of the lock. */
-async function withThisMaker(path: string): Promise<RunRecord> {
-  const record = await readRunRecord(path);
-  const { versions, continued_with = [] } = record;
+/** The record; another program or machine that goes on with the run is written down, once, and so is a change. For the holder of the lock. */
+async function continued(path: string, change: RecipeChange | undefined): Promise<RunRecord> {
+  const before = await readRunRecord(path);
+  const { versions, continued_with = [], changed = [] } = before;
   const here = maker();
-  if ([versions, ...continued_with].some((made) => isSameMaker(made, here))) return record;
-  const continued = { ...record, continued_with: [...continued_with, here] };
-  await writeFileAtomic(join(path, RUN_FILE), `${canonicalJson(continued, 2)}\n`);
-  return continued;
+  const isKnown = [versions, ...continued_with].some((made) => isSameMaker(made, here));
+  const record = {
+    ...before,
+    ...(isKnown ? {} : { continued_with: [...continued_with, here] }),
+    ...(change === undefined ? {} : { recipe: change.recipe, changed: [...changed, [...change.set]] }),
+  };
+  if (!isKnown || change !== undefined) await writeFileAtomic(join(path, RUN_FILE), `${canonicalJson(record, 2)}\n`);
+  return record;
 }
 
 /** @throws {RunFolderError} a folder that holds anything but what a killed writer left. */

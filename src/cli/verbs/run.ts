@@ -1,17 +1,17 @@
 /** `envwright run`: the closed loop of a recipe in a new folder, or an interrupted run taken up again. Ends with its report. */
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
-import { InputError, InterruptedError, type Recipe } from "../../core/index.js";
+import { InputError, InterruptedError, isMachineSetting, MACHINE_SETTINGS, type Recipe } from "../../core/index.js";
 import { isFinished, readHistory } from "../../evaluation/index.js";
 import { checkRecipe, resumeLoop, runLoop, withAbsolutePaths } from "../../loop/index.js";
-import { RUN_FILE, RunFolder } from "../../store/index.js";
+import { type RecipeChange, RUN_FILE, RunFolder } from "../../store/index.js";
 import { requireFolders } from "../child-cell.js";
 import { closingAfter } from "../closing-after.js";
 import { serveBeside } from "../dashboard.js";
 import { defineVerb } from "../define-verb.js";
 import { openEngineerPolicy } from "../engineer-policy.js";
 import { loadReport, renderReport } from "../load-report.js";
-import { loadRecipe } from "../recipes.js";
+import { loadRecipe, resolveRecipe } from "../recipes.js";
 import { tellRepairs } from "../tell-repairs.js";
 import { verlPlan, verlPlanText } from "../verl-plan.js";
 import { openRunView } from "../view/terminal.js";
@@ -32,7 +32,12 @@ export default defineVerb({
       hint: "SPEC",
       description: "Policy that the engineer llm asks, e.g. openai:MODEL@BASE_URL; brings that engineer",
     },
-    set: { type: "list", hint: "PATH=VALUE", description: "Change a value of the recipe, e.g. trainer.grpo.steps=10" },
+    set: {
+      type: "list",
+      hint: "PATH=VALUE",
+      description:
+        "Change a value of the recipe, e.g. trainer.grpo.steps=10; with --resume one that says where it runs, e.g. trainer.python",
+    },
     resume: { type: "text", hint: "DIR", description: "Go on with the run in this folder" },
     "reuse-stages": {
       type: "list",
@@ -50,6 +55,7 @@ export default defineVerb({
     ["envwright run tiny --seed 2 --engineer rule", "another seed, the rule as engineer"],
     ["envwright run tiny --engineer llm --model ollama:qwen3:4b", "a language model as engineer"],
     ["envwright run --resume runs/tiny", "go on with a run that was stopped or killed"],
+    ["envwright run --resume runs/paper-verl --set trainer.micro_batch=2", "after memory ran out"],
   ],
   interruptible: "resumable",
   async run(values, { signal, print, printJson, note }) {
@@ -77,8 +83,9 @@ export default defineVerb({
     const out = resume ?? values.out ?? freeFolder(found!.recipe, note);
     // A finished run asks nobody any more.
     const over = earlier !== undefined && isFinished(await readHistory(earlier));
+    const change = earlier === undefined || values.set.length === 0 ? undefined : machineChange(earlier.record.recipe, values.set, over);
     const folder = await closingAfter(async (opened) => {
-      const asked = (earlier?.record ?? found!).recipe;
+      const asked = (change ?? earlier?.record ?? found!).recipe;
       const engineer = over ? undefined : opened(await openEngineerPolicy(asked, join(out, ENGINEER_CALLS), workers));
       if (values.ui) opened(await serveBeside(out, note));
       const view = opened(openRunView({ quiet: quiet || (json && process.stderr.isTTY !== true), past }));
@@ -90,7 +97,7 @@ export default defineVerb({
         ...(workers === undefined ? {} : { workers }),
       };
       try {
-        if (found === undefined) return await resumeLoop(out, common);
+        if (found === undefined) return await resumeLoop(out, { ...common, ...(change === undefined ? {} : { change }) });
         const { recipe, dir: recipeDir } = found;
         return await runLoop({ ...common, recipe, recipeDir, out, ...(values.seed === undefined ? {} : { seed: values.seed }) });
       } catch (error) {
@@ -146,15 +153,31 @@ function refuseOnResume(values: {
     values.seed !== undefined ? "--seed" : "",
     values.engineer !== undefined ? "--engineer" : "",
     values.model !== undefined ? "--model" : "",
-    values.set.length > 0 ? "--set" : "",
+    ...values.set
+      .map((s) => s.split("=", 1)[0]!)
+      .filter((path) => !isMachineSetting(path))
+      .map((path) => `--set ${path}`),
   ].filter(Boolean);
   if (given.length === 0) return;
   throw new InputError({
     message: `--resume takes recipe, seed, engineer and folder from the run; ${given.join(", ")} cannot change them`,
     value: given,
-    expected: "--resume DIR alone",
+    expected: `--resume DIR, with --set for the machine at most: ${MACHINE_SETTINGS.join(", ")}`,
     remedy: "leave the others out, or start a new run",
   });
+}
+
+/** The run's recipe with other settings of the machine. @throws {InputError} for a run that has nothing left to do with them. */
+function machineChange(recipe: Recipe, set: readonly string[], over: boolean): RecipeChange {
+  if (over) {
+    throw new InputError({
+      message: "the run is finished, so --set would change nothing",
+      value: set,
+      expected: "--resume DIR alone",
+      remedy: "leave --set out, or start a new run",
+    });
+  }
+  return { recipe: withAbsolutePaths(resolveRecipe(recipe, set, "the run's recipe"), process.cwd()), set };
 }
 
 /** runs/<name>, or the first of runs/<name>-2, -3, … that is free. */

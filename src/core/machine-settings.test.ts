@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { isMachineSetting, MACHINE_SETTINGS, withoutMachineSettings } from "./machine-settings.js";
+import { recipeSchema, trlTrainerSchema, verlTrainerSchema } from "./recipe.js";
+import { servingOptionsSchema } from "./serving-options.js";
+
+test("every setting of the machine is an option of some trainer or server", () => {
+  const trainer = new Set([trlTrainerSchema, verlTrainerSchema].flatMap((schema) => Object.keys(schema.shape)));
+  const serving = new Set(servingOptionsSchema.options.flatMap((schema) => Object.keys(schema.shape)));
+  const known = MACHINE_SETTINGS.filter((path) => {
+    const [first, second] = path.split(".");
+    return second === undefined ? first! in recipeSchema.shape : (first === "trainer" ? trainer : serving).has(second);
+  });
+  expect(known).toEqual(MACHINE_SETTINGS);
+});
+
+test("what is trained, on what and by whom is none of them", () => {
+  for (const path of ["seed", "stages", "base", "trainer", "trainer.kind", "trainer.grpo.steps", "serving", "engineer.name", "workersx"])
+    expect([path, isMachineSetting(path)]).toEqual([path, false]);
+  for (const path of ["workers", "trainer.python", "trainer.environment.CUDA_VISIBLE_DEVICES", "serving.command.0"])
+    expect([path, isMachineSetting(path)]).toEqual([path, true]);
+});
+
+test("recipes that differ in them alone are the same without them", () => {
+  const config = { agents: [2], sizes: { "3": { data_ratio: 1, hole_ratio: 0.11, wait_ratio: 0 } } };
+  const recipe = (trainer: object, more: object = {}) =>
+    recipeSchema.parse({ name: "r", stages: 1, instances: 4, config, base: "b", trainer: { kind: "trl", ...trainer }, ...more });
+  const plain = withoutMachineSettings(recipe({}));
+  expect(withoutMachineSettings(recipe({ python: "/venv/bin/python", micro_batch: 2, environment: { A: "1" } }, { workers: 4 }))).toEqual(
+    plain,
+  );
+  expect(withoutMachineSettings(recipe({ dtype: "bfloat16" }))).not.toEqual(plain);
+});
