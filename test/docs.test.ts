@@ -379,6 +379,14 @@ describe("docs/environments.md", () => {
     expect(labelled("docs/environments.md", "small-change")).toBe(read("docs/examples/small-change.ts").trimEnd());
   });
 
+  it("has a recipe for it whose configs the family takes", () => {
+    const { recipe } = loadRecipe("docs/examples/small-change.yaml");
+    expect(recipe.family).toBe(smallChange.name);
+    for (const config of [recipe.config, recipe.pretrain!.config]) {
+      expect(smallChange.infeasible(smallChange.configSchema.parse(config))).toEqual([]);
+    }
+  });
+
   const row = (data_ratio: number) => ({ data_ratio, trap_ratio: 0.5 });
   const config = { amounts: { "20": row(0.25), "40": row(0.25), "80": row(0.5) } };
   familyConformance(smallChange, config, {

@@ -1,4 +1,6 @@
 /** A run folder → its report with the measures of its engineer, and that as text. Shared by `run` and `report`. */
+
+import { familyByName } from "../environments/index.js";
 import {
   buildReport,
   markdownTable,
@@ -18,7 +20,10 @@ export async function loadReport(dir: string): Promise<{ history: RunHistory; re
   const folder = await RunFolder.open(dir);
   const history = await readHistory(folder);
   const measures = await measureEngineer(folder, history);
-  return { history, report: { ...buildReport(history), ...(measures === undefined ? {} : { measures }) } };
+  return {
+    history,
+    report: { ...buildReport(history, familyByName(history.recipe.family).stratumLabel), ...(measures === undefined ? {} : { measures }) },
+  };
 }
 
 export function renderReport(report: MeasuredReport, markdown: boolean): string {

@@ -21,6 +21,8 @@ export const eventSchema = z.discriminatedUnion("type", [
     steps_per_stage: z.int(),
     engineer: z.string(),
     variant: z.string(),
+    /** What the family calls its strata. */
+    stratum: z.string().optional(),
     resumed: z.boolean(),
     pid: z.int(),
   }),

@@ -4,7 +4,7 @@ import { renderPng } from "./figure.js";
 import { plotReports } from "./plot.js";
 import { buildReport } from "./report.js";
 
-const report = buildReport(sampleHistory({ valid: [0.36, 0.4, 0.42, 0.45] }));
+const report = buildReport(sampleHistory({ valid: [0.36, 0.4, 0.42, 0.45] }), "size");
 
 test("one run is drawn with its rates, its sizes and a heat map for each knob", () => {
   const svg = plotReports([report]);
@@ -28,12 +28,12 @@ test("the same report gives the same drawing, and the PNG has ink on white", () 
 });
 
 test("several runs are drawn as a line each, told apart by what differs", () => {
-  const other = buildReport(sampleHistory({ valid: [0.36, 0.37], name: "b", seed: 2 }));
+  const other = buildReport(sampleHistory({ valid: [0.36, 0.37], name: "b", seed: 2 }), "size");
   const svg = plotReports([report, other]);
   expect(svg).toContain("self s1");
   expect(svg).toContain("self s2");
 });
 
 test("a run that has validated only its base is drawn without failing", () => {
-  expect(plotReports([buildReport(sampleHistory({ valid: [0.3] }))])).toContain("<svg");
+  expect(plotReports([buildReport(sampleHistory({ valid: [0.3] }), "size")])).toContain("<svg");
 });

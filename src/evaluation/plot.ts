@@ -38,7 +38,7 @@ function plotRun(report: RunReport): string {
     rows: [
       [
         { title: `Valid and optimal (${report.run.objective}), 95 % interval`, svg: linePanel(rates, names, ["valid", "optimal"], true) },
-        { title: "Valid, by size", svg: linePanel(bySize, names, sizes, false) },
+        { title: `Valid, by ${report.run.stratum}`, svg: linePanel(bySize, names, sizes, false) },
       ],
       ...configPanels(report),
     ],
@@ -161,7 +161,7 @@ function configPanels(report: RunReport): { title: string; svg: Drawing }[][] {
     const own = cells.filter((c) => c.knob === knob);
     const top = Math.max(...own.map((c) => c.value), 1e-9);
     return {
-      title: `Config: ${knob.replace(/_ratio$/, "")}, % by size`,
+      title: `Config: ${knob.replace(/_ratio$/, "")}, % by ${report.run.stratum}`,
       svg: Plot.plot({
         document: newDocument(),
         width,

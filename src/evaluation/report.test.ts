@@ -28,7 +28,7 @@ function readerOf(history: RunHistory): RunReader {
 
 test("the report has the fields that scripts rely on, with the numbers of the records", async () => {
   const history = await readHistory(readerOf(sampleHistory({ valid: [0.4, 0.5, 0.6], boards: 500 })));
-  const report = buildReport(history);
+  const report = buildReport(history, "size");
   const stage = report.stages[1]!;
   const source = history.stages[1]!.validation!;
   expect(stage).toMatchObject({
@@ -56,14 +56,14 @@ test("the gain is paired over boards: the mean of differences, with the error of
 });
 
 test("the intervals of a gain are narrower than those of two independent rates, because boards are shared", () => {
-  const report = buildReport(sampleHistory({ valid: [0.4, 0.45], boards: 2000 }));
+  const report = buildReport(sampleHistory({ valid: [0.4, 0.45], boards: 2000 }), "size");
   const [low, high] = report.gain!.valid.interval;
   const independent = 2 * 1.96 * Math.hypot(report.base!.valid.stderr, report.stages[0]!.validation!.valid.stderr);
   expect(high - low).toBeLessThan(0.7 * independent);
 });
 
 test("the first sentence says rose, fell or no measurable change, as the interval has it", () => {
-  const sentence = (valid: number[], boards: number) => summarySentences(buildReport(sampleHistory({ valid, boards })))[0]!;
+  const sentence = (valid: number[], boards: number) => summarySentences(buildReport(sampleHistory({ valid, boards }), "size"))[0]!;
   expect(sentence([0.36, 0.42], 3000)).toMatch(
     /^The valid rate on the validation set rose from \d\d\.\d % to \d\d\.\d %: \+\d+\.\d points \(95 % CI \+.* to \+.*\), paired on 3000 boards\.$/,
   );
@@ -72,11 +72,11 @@ test("the first sentence says rose, fell or no measurable change, as the interva
 });
 
 test("a run whose best checkpoint is not its last says so, and an unfinished one says how to go on", () => {
-  const report = buildReport(sampleHistory({ valid: [0.3, 0.6, 0.4] }));
+  const report = buildReport(sampleHistory({ valid: [0.3, 0.6, 0.4] }), "size");
   expect(summarySentences(report).join(" ")).toMatch(/best valid rate, .* stage 0, not of the last/);
   const history = sampleHistory({ valid: [0.3, 0.6, 0.4] });
   history.stages[1]!.validation = undefined;
-  const unfinished = buildReport(history);
+  const unfinished = buildReport(history, "size");
   expect(summarySentences(unfinished).join(" ")).toContain("1 of 2 stages are finished; go on with: envwright run --resume runs/sample");
   expect(unfinished.stages[1]).not.toHaveProperty("validation");
 });
@@ -84,12 +84,12 @@ test("a run whose best checkpoint is not its last says so, and an unfinished one
 test("a run without any stage, and one without anything, are reported as such", () => {
   const none = sampleHistory({ valid: [0.3] });
   none.recipe.stages = 3;
-  expect(reportText(buildReport(none))).toMatch(/no stage is finished yet/);
-  expect(reportText(buildReport({ ...none, base: undefined }))).toMatch(/Nothing has been validated yet/);
+  expect(reportText(buildReport(none, "size"))).toMatch(/no stage is finished yet/);
+  expect(reportText(buildReport({ ...none, base: undefined }, "size"))).toMatch(/Nothing has been validated yet/);
 });
 
 test("terminal and Markdown tables hold a row for every checkpoint, config and proposal", () => {
-  const report = buildReport(sampleHistory({ valid: [0.3, 0.4, 0.5, 0.55] }));
+  const report = buildReport(sampleHistory({ valid: [0.3, 0.4, 0.5, 0.55] }), "size");
   const text = reportText(report);
   expect(text.match(/^ {2}(base|[012]) .*\d\.\d \[/gm)).toHaveLength(4);
   expect(text).toMatch(/data\/hole\/wait/);
@@ -124,4 +124,12 @@ test("a run is finished once its last stage's failures are summed up, and its he
   expect(isFinished(await read({ stages: killed }))).toBe(false);
   expect(isFinished(await read({ recipe: { ...recipe, stages: whole.stages.length + 1 } }))).toBe(false);
   expect(isFinished(await read({ recipe: { ...recipe, held_out: { ...recipe.held_out, count: 9 } } }))).toBe(false);
+});
+
+test("a report calls the strata what their family calls them", () => {
+  const report = buildReport(sampleHistory({ valid: [0.4, 0.5], boards: 100 }), "amount");
+  for (const text of [reportText(report), reportMarkdown(report)]) {
+    expect(text).toMatch(/by amount valid \/ optimal[\s\S]*Config of each stage, by amount/);
+    expect(text).not.toMatch(/by size/);
+  }
 });

@@ -70,6 +70,8 @@ export interface RunReport {
     dir: string;
     description: string;
     family: string;
+    /** What the family calls its strata, e.g. size. */
+    stratum: string;
     seed: number;
     engineer: string;
     variant: string;
@@ -94,7 +96,8 @@ export interface RunReport {
   gain_per_million_tokens?: number;
 }
 
-export function buildReport(history: RunHistory): RunReport {
+/** @param stratum what the run's family calls its strata */
+export function buildReport(history: RunHistory, stratum: string): RunReport {
   const { recipe, base, heldOut } = history;
   let tokens = 0;
   const stages = history.stages.map((stage) => {
@@ -116,6 +119,7 @@ export function buildReport(history: RunHistory): RunReport {
       dir: history.dir,
       description: recipe.description,
       family: recipe.family,
+      stratum,
       seed: history.seed,
       engineer: recipe.engineer.name,
       variant: recipe.engineer.variant,

@@ -100,7 +100,7 @@ function validationTable(report: RunReport): TextTable {
   ];
   const n = (report.base ?? report.stages.find((s) => s.validation)?.validation)?.n ?? 0;
   return {
-    title: `Validation on ${n} boards: rate in % with 95 % interval; by size valid / optimal`,
+    title: `Validation on ${n} boards: rate in % with 95 % interval; by ${report.run.stratum} valid / optimal`,
     head: ["stage", "valid", "optimal", "gain over base", ...sizes, "tokens", "sampled, M"],
     rows: [
       ...(report.base === undefined ? [] : [row("base", report.base)]),
@@ -124,7 +124,7 @@ function configTable(report: RunReport): TextTable {
   };
   const names = knobs.map((k) => k.replace(/_ratio$/, "")).join("/");
   return {
-    title: `Config of each stage, by size: ${names} in %, asked→made where they differ`,
+    title: `Config of each stage, by ${report.run.stratum}: ${names} in %, asked→made where they differ`,
     head: ["stage", "from", ...sizes],
     rows: report.stages
       .filter((s) => Object.keys(s.data).length > 0)

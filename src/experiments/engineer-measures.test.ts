@@ -14,7 +14,9 @@ it("gains are told stage by stage, and for a million tokens with their interval 
   const measures = (await measureEngineer({ has: async () => true } as unknown as RunReader, history))!;
   expect(measures.gains.stages.map((g) => g.difference)).toEqual([expect.closeTo(-0.1), expect.closeTo(0.2)]);
   const shown = Object.fromEntries(measuresTable(measures).rows.map(([name, value]) => [name, value]));
-  expect(shown["gain of each stage"]).toBe("−10.0 +20.0");
+  // Ten boards of a hundred lost, then twenty won: errors of sqrt(0.09 / 99) and sqrt(0.16 / 99).
+  expect(shown["gain of stage 0"]).toBe("−10.0 [−15.9, −4.1]");
+  expect(shown["gain of stage 1"]).toBe("+20.0 [+12.1, +27.9]");
   // Ten boards of a hundred won for half a million tokens: an error of sqrt(0.09 / 99), twice.
   const half = 1.96 * 20 * 10 * Math.sqrt(0.09 / 99);
   expect(shown["gain per M tokens"]).toBe(`+20.0 [+${(20 - half).toFixed(1)}, +${(20 + half).toFixed(1)}]`);

@@ -95,16 +95,16 @@ export function measuresTable(m: EngineerMeasures): TextTable {
         decimal(rho),
         `rank correlation of the failures it answers with its change (n ${n})`,
       ]),
-      ["preservation, shares", decimal(m.preservation.shares), "data share of mastered sizes that was kept"],
+      ["preservation, shares", decimal(m.preservation.shares), "data share of mastered strata that was kept"],
       ["preservation, ratios", decimal(m.preservation.ratios), "knobs without failures that were kept"],
       ["template", decimal(m.template?.score ?? null), "1: monotone in size and never moving"],
       ["frontier focus", decimal(m.frontier_focus), "data where 20 to 80 % of the answers are valid"],
       ["area under the curve", decimal(m.area_under_curve), "mean valid rate over training tokens"],
-      [
-        "gain of each stage",
-        m.gains.stages.map((g) => points(g.difference)).join(" ") || "n/a",
-        "valid rate from checkpoint to checkpoint, points",
-      ],
+      ...m.gains.stages.map((gain, stage) => [
+        `gain of stage ${stage}`,
+        withInterval(gain.difference, gain.interval),
+        stage === 0 ? "valid rate from checkpoint to checkpoint, points; 95 % over boards" : "",
+      ]),
       ["gain per M tokens", perMillion(m.gains.total), "of valid rate from the base to the last checkpoint, points; 95 % over boards"],
     ],
     left: [0, 2],
@@ -113,6 +113,9 @@ export function measuresTable(m: EngineerMeasures): TextTable {
 
 function perMillion(gain: Gain | null): string {
   if (gain === null || gain.perMillionTokens === null) return "n/a";
-  const [low, high] = gain.interval.map((x) => points((1e6 * x) / gain.tokens));
-  return `${points(gain.perMillionTokens)} [${low}, ${high}]`;
+  const [low, high] = gain.interval;
+  return withInterval(gain.perMillionTokens, [(1e6 * low) / gain.tokens, (1e6 * high) / gain.tokens]);
 }
+
+const withInterval = (value: number, [low, high]: readonly [number, number]): string =>
+  `${points(value)} [${points(low)}, ${points(high)}]`;

@@ -76,6 +76,7 @@ async function inFolder(folder: RunFolder, options: RunOptions, resumed: boolean
         steps_per_stage: bench.trainer.stepsPerStage,
         engineer: recipe.engineer.name,
         variant: recipe.engineer.variant,
+        stratum: bench.family.stratumLabel,
         resumed,
         pid: process.pid,
       });

@@ -49,7 +49,7 @@ function trainingLine(state: RunState): string | undefined {
   return `training    ${parts.filter((part) => part !== undefined).join("  ")}`;
 }
 
-/** Valid rate of the last checkpoint in total and by size, with the change against the base in points. */
+/** Valid rate of the last checkpoint in total and by stratum, with the change against the base in points. */
 function validationLines(state: RunState): string[] {
   const last = lastCheckpoint(state);
   if (last === undefined) return [];
@@ -62,7 +62,7 @@ function validationLines(state: RunState): string[] {
   const name = last === 0 ? "base" : `stage ${last - 1}`;
   return [
     `validation  ${name}: valid ${percent(total.valid.rate)}${change(total.valid.rate, base?.total.valid.rate)}  optimal ${percent(total.optimal.rate)}${change(total.optimal.rate, base?.total.optimal.rate)}`,
-    `  by size   ${cells.join("  ")}`,
+    `  ${`by ${state.stratum}`.padEnd(10)}${cells.join("  ")}`,
   ];
 }
 

@@ -8,6 +8,8 @@ export interface RunState {
   name: string;
   engineer: string;
   variant: string;
+  /** What the family calls its strata. */
+  stratum: string;
   stages: number;
   stepsPerStage: number;
   resumed: boolean;
@@ -37,6 +39,7 @@ export function newRunState(): RunState {
     name: "",
     engineer: "",
     variant: "",
+    stratum: "size",
     stages: 0,
     stepsPerStage: 0,
     resumed: false,
@@ -64,6 +67,7 @@ export function applyEvent(state: RunState, event: RunEvent): void {
       state.name = event.name;
       state.engineer = event.engineer;
       state.variant = event.variant;
+      state.stratum = event.stratum ?? state.stratum;
       state.stages = event.stages;
       state.stepsPerStage = event.steps_per_stage;
       state.resumed = event.resumed;

@@ -51,7 +51,7 @@ export class RunShelf {
     if (known === undefined || known.signature !== signature) {
       const read = RunFolder.open(dir).then(async (folder) => {
         const history = await readHistory(folder);
-        return { folder, history, report: buildReport(history) };
+        return { folder, history, report: buildReport(history, familyByName(history.recipe.family).stratumLabel) };
       });
       known = { signature, read };
     }
