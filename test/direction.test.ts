@@ -15,7 +15,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   processes: ["core"],
   environments: ["core"],
   policies: ["core", "nn", "processes"],
-  rollouts: ["core"],
   rewards: ["core"],
   trainers: ["core", "nn", "processes"],
   evaluation: ["core"],

@@ -115,11 +115,6 @@ async function checkOneRecipe(name: string): Promise<Check> {
   const label = `recipe ${name}`;
   return attempt(label, async () => {
     const { recipe, dir } = loadRecipe(name);
-    if (recipe.rendering === "chat" && usesEngine(recipe)) {
-      const written = `${recipe.stages} stages in the chat rendering: written down for trainers of language models, of which none is built in`;
-      const detail = [written, ...(await enginesLack(recipe))].join("; ");
-      return { name: label, state: "warning", detail };
-    }
     const { family } = checkRecipe(recipe);
     const detail = `${family.name}, ${recipe.stages} stages, engineer ${recipe.engineer.name}`;
     const lack = [...(await enginesLack(recipe)), ...(await serverLacks(recipe))];
