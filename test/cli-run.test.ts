@@ -45,6 +45,17 @@ test("an interrupted run goes on with other settings of the machine, which are t
   expect(folderBytes(at("elsewhere"), ["run.json"])).toEqual(folderBytes(at("run"), ["run.json"]));
 });
 
+test("a stage of which a good part repeats, because there are no more different boards, is told", async () => {
+  const knobs = { 3: { data_ratio: 1, hole_ratio: 0.5, wait_ratio: 0.2 }, 4: { data_ratio: 0, hole_ratio: 0.1, wait_ratio: 0.2 } };
+  const few = [`config.sizes=${JSON.stringify(knobs)}`, "stages=1", "instances=400", "trainer.grpo.steps=1"];
+  const { code } = await callCli(["run", bench.recipe, "--out", at("few"), ...few.flatMap((s) => ["--set", s]), "--json"]);
+  expect(code).toBe(0);
+  const { sampling } = JSON.parse(readFileSync(at("few/stages/00/dataset.json"), "utf8"));
+  expect(sampling.repeated).toBeGreaterThan(20);
+  expect(readFileSync(at("few/events.jsonl"), "utf8")).toContain(`${sampling.repeated} of 400 instances repeat others of the stage`);
+  expect(readFileSync(at("run/events.jsonl"), "utf8")).not.toContain("repeat");
+});
+
 test("a stored stage can be asked again: by the run's own engineer with its own answer, and by another one", async () => {
   const proposal = JSON.parse(readFileSync(at("run/stages/00/proposal.json"), "utf8"));
   const own = await callCli(["propose", "--from", at("run/stages/00"), "--json"]);

@@ -12,7 +12,13 @@ import { type EvaluationSet, hashesApart } from "../evaluation-sets.js";
 import type { Workbench } from "../workbench.js";
 import { inPhase, signalOf } from "./phases.js";
 
-/** Instances of the stage: never one that is in an evaluation set (`apart`) or a benchmark set, under any symmetry. */
+/** Share of a stage's instances from which on repeats are told and not only counted. */
+const TELL_REPEATS = 0.05;
+
+/**
+ * Instances of the stage: never one that is in an evaluation set (`apart`) or a benchmark set, under any symmetry. Each stage draws on its own:
+ * an instance of an earlier stage may come again, as one of a set may in a later pass over it.
+ */
 export async function generateStage<I extends InstanceBase>(
   bench: Workbench<I>,
   stage: number,
@@ -52,6 +58,14 @@ export async function generateStage<I extends InstanceBase>(
     const kept: StageConfig = { ...config, normalised: previous.normalised, provenance: { ...config.provenance, source: "previous" } };
     await folder.writeRecord(stage, "config.json", stageConfigSchema, kept);
     made = await generate(kept.normalised);
+  }
+  const { repeated = 0 } = made.manifest.sampling;
+  if (repeated >= TELL_REPEATS * recipe.instances) {
+    bench.events.emit({
+      type: "warning",
+      stage,
+      message: `${repeated} of ${recipe.instances} instances repeat others of the stage: where the config wants most, there are no more different ones`,
+    });
   }
   await folder.writeFile(stage, "train.parquet", (path) => writeParquet(path, family.instanceSchema, made.instances));
   await folder.writeRecord(stage, "dataset.json", datasetManifestSchema, made.manifest);
