@@ -5,6 +5,8 @@
  * Where an agent is takes 7 bits: its cell, or `done()` once it is *committed*: it has made its final arrival and holds its goal for ever.
  * An agent commits only by arriving (or at time 0, when it starts on its goal), so an agent that is on its goal and not committed still
  * has to leave and come back. That makes "stay at the goal" exact without counting waits, in a finite space.
+ *
+ * The board, its distances and its moves share one memory and are one file.
  */
 import { byteAt, setByte, setWord, wordAt } from "./bytes";
 

@@ -8,6 +8,8 @@
  * cycles without an empty cell, so these are the edges. As soon as the group is that of all renamings nothing more has to be looked at.
  *
  * On small boards what is found is kept per (piece, agents): there unsolvable boards are so common that deciding them dominates.
+ *
+ * One algorithm, read from top to bottom.
  */
 import { spend } from "./budget";
 import { byteAt, setByte, setWord, wordAt } from "./bytes";

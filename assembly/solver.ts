@@ -2,6 +2,8 @@
  * The certified optimal solver. For sum of costs: prioritised plans give an upper bound, the smallest cover of the exact pair increases a
  * lower one; where they differ, joint searches on a growing set of agents, or over the exact increases of sets, close the gap.
  * What it finds is proven; where the node budget ends first the host ends it.
+ *
+ * One algorithm, read from top to bottom: long.
  */
 import { byteAt, setByte, setWord } from "./bytes";
 import { smallestCover } from "./cover";

@@ -11,6 +11,8 @@
  *
  * What is learnt is kept until the next board, for all sets and all bounds. It decides nothing about solvability: it is asked only within
  * a bound or about boards known to be solvable.
+ *
+ * One search, read from top to bottom: long.
  */
 import { giveUp, spend, spentNodes } from "./budget";
 import { byteAt, setByte } from "./bytes";

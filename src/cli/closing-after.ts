@@ -1,3 +1,4 @@
+/** What a verb opens is closed in one place, whatever happens. */
 interface Closable {
   close(): unknown;
 }

@@ -1,3 +1,4 @@
+/** Files that a verb writes anew: refused early where one is there already. */
 import { existsSync } from "node:fs";
 import { InputError } from "../core/index.js";
 

@@ -1,3 +1,4 @@
+/** Repairs of a config in words. */
 import type { Repair } from "../core/index.js";
 
 /** Says what was made of a config that a person wrote. */

@@ -1,3 +1,4 @@
+/** How many engine workers a run has. */
 import { availableParallelism } from "node:os";
 
 /** Engine workers for a recipe's `workers`: 0 means one per core, at most eight; results do not depend on it. */

@@ -1,3 +1,4 @@
+/** The output of a process, line by line. */
 const LINE_END = /\r\n|[\r\n]/;
 
 /** Text that comes in pieces → its lines. Of a line no more than its beginning is kept, however long it goes on without an end. */

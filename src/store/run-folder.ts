@@ -1,7 +1,7 @@
 /**
  * A run on disk. `create` and `resume` hold the folder against other writers; `open` only reads. A file of a stage (or of the run itself)
  * counts once its manifest names it, and is compared with its checksum when it is read. Knows names and bytes, not what a stage means:
- * which files make a stage finished is the loop's to say.
+ * which files make a stage finished is the loop's to say. One class, so that nothing else touches these files, and hence long.
  *
  *     run.json  events.jsonl  metrics.jsonl  manifest.json  <files of the run>  stages/00/{manifest.json, <files of the stage>}
  */

@@ -1,7 +1,7 @@
 /**
  * `envwright branch`: what would another proposal have brought? Every branch trains from the stage's checkpoint, trainer state included,
  * until it has sampled the same number of tokens, and is evaluated on the same boards. A branch is a run of one stage in its own folder and
- * process: finished ones are kept, an interrupted one is taken up.
+ * process: finished ones are kept, an interrupted one is taken up. Long because the verb, what it plans and what it reports are one story.
  */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";

@@ -1,6 +1,7 @@
 /**
  * Evaluates a built graph in double precision, node by node, from the definitions of the ONNX operators: the independent ground that
  * tests hold the native runtime and the gradients against. Slow on purpose, and used by tests only. Refuses operators it doesn't know.
+ * Long as the list of operators is: one case each, looked up by name.
  */
 import type { Attribute, GraphBuilder, GraphNode, Shape } from "./builder.js";
 
