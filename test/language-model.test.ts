@@ -80,7 +80,7 @@ test("the key is in no file of an evaluation, in no error and in no table, where
   const policy = policyFile("quoting.json", { concurrency: 2 });
   const asked = ["eval", "--policy", policy, "--set", "bench-3", "--limit", "24"];
   const first = await callCli([...asked, "--out", at("eval")]);
-  expect(first.code).toBe(0);
+  expect(first.code).toBe(1);
   expect(endpoint.seen.every(({ headers }) => headers.authorization === `Bearer ${KEY}`)).toBe(true);
   const calls = readFileSync(at("eval/calls/calls.jsonl"), "utf8");
   expect(calls).toContain("your key is [key]");

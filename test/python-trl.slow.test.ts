@@ -3,7 +3,7 @@
  * the Python package's own tests, against the running service too. Needs a Python with `./python[trl,test]` (docs/scale-out.md); skipped without one.
  */
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -18,11 +18,17 @@ import { RunFolder } from "../src/store/index.js";
 import { trained } from "../src/trainers/conformance.js";
 import { EngineTrainer, processRunner, TrlAdapter } from "../src/trainers/index.js";
 import { BASE, lakeStage, openReward } from "../src/trainers/testing/lake-stage.js";
+import { callCli } from "./call-cli.js";
 import { because, findPython } from "./pythons.js";
 import { freePorts } from "./ray-head.js";
 
 const found = findPython(["trl", "accelerate", "datasets", "pytest", "envwright"]);
 const { python } = found;
+/** A block of docs/scale-out.md under its label. */
+const shown = (label: string) =>
+  new RegExp(`<!-- ${label} -->\\n\\n\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(
+    readFileSync(join(import.meta.dirname, "../docs/scale-out.md"), "utf8"),
+  )![1]!;
 const work = mkdtempSync(join(tmpdir(), "envwright-trl-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
@@ -63,19 +69,18 @@ describe.skipIf(python === undefined)(`TRL${because(found)}`, () => {
   test("trains a stage in two processes under accelerate launch: every completion of both is judged once, the metrics are told once", async () => {
     const [port] = await freePorts(1);
     const launched = join(work, "two-processes.yaml");
-    // As for GPUs, whose place `use_cpu` gives to processes that meet by gloo.
-    writeFileSync(
-      launched,
-      `{ compute_environment: LOCAL_MACHINE, distributed_type: MULTI_GPU, use_cpu: true, num_machines: 1, machine_rank: 0, num_processes: 2, main_process_port: ${port}, mixed_precision: "no" }\n`,
-    );
+    // As the docs have it for GPUs, whose place `use_cpu` gives to processes that meet by gloo.
+    const gpus = shown("accelerate").replace("num_processes: 4", "num_processes: 2");
+    writeFileSync(launched, `${gpus}use_cpu: true\nmain_process_port: ${port}\n`);
     const options = trlTrainerSchema.parse({
       kind: "trl",
       python: python!,
       device: "cpu",
-      launch: [python!, "-m", "accelerate.commands.launch", "--config_file", launched],
+      launch: ["accelerate", "launch", "--config_file", launched],
       processes: 2,
       retries: 0,
       environment: { OMP_NUM_THREADS: "1" },
+      grpo_config: { gradient_checkpointing: true, model_init_kwargs: { attn_implementation: "eager" } },
       grpo: { steps: 2, prompts: 6, group: 4, updates: 2, max_tokens: 24, optimiser: { lr: 5e-4, warmup: 0 } },
     });
     const trainer = new EngineTrainer(new TrlAdapter<Instance>(options, "compact"), openReward, processRunner("trl"));
@@ -89,6 +94,37 @@ describe.skipIf(python === undefined)(`TRL${because(found)}`, () => {
     expect(boards.map((board) => first.filter((r) => r.instance === board).length)).toEqual(Array(6).fill(4));
     expect(steps[0]!.reward).toBeCloseTo(first.reduce((sum, r) => sum + r.reward!.total, 0) / first.length, 4);
     expect((await readCheckpoint(to)).parameters).not.toEqual((await readCheckpoint(BASE)).parameters);
+  });
+
+  test("the training script of the docs runs as it stands there, over an exported compact set and the shipped base", async () => {
+    const service = await serveReward({ family: "mapf-frozenlake", rendering: "chat", threads: 1 });
+    try {
+      const { instances } = await lakeStage(24);
+      writeFileSync(join(work, "boards.jsonl"), instances.map((instance) => `${JSON.stringify(instance)}\n`).join(""));
+      const rows = join(work, "trl.parquet");
+      const exported = await callCli(["export", join(work, "boards.jsonl"), "--to", "trl", "--rendering", "compact", "--out", rows]);
+      expect(exported.code).toBe(0);
+      const changes = [
+        ["Qwen/Qwen3-0.6B", BASE],
+        ["http://127.0.0.1:8600", service.url],
+        ['"trl.parquet"', JSON.stringify(rows)],
+        ["LONGEST = 1024", "LONGEST = 32"],
+        ['"length_min": 128', '"length_min": 8'],
+        ["max_steps=100", "max_steps=2, use_cpu=True, bf16=False, report_to='none'"],
+      ] as const;
+      const script = changes.reduce((text, [from, to]) => {
+        expect(text).toContain(from);
+        return text.replaceAll(from, to);
+      }, shown("grpo-trainer"));
+      writeFileSync(join(work, "train.py"), script);
+      const { stdout } = await promisify(execFile)(python!, ["train.py"], { cwd: work, env: { ...process.env, HF_HUB_OFFLINE: "1" } });
+      const valid = [...stdout.matchAll(/'valid': '?([\d.e-]+)/g)].map(([, rate]) => Number(rate));
+      expect(valid).toHaveLength(2);
+      // The base solves half of such boards: read as chat, none of its answers would be a plan.
+      expect(Math.max(...valid)).toBeGreaterThan(0);
+    } finally {
+      await service.close();
+    }
   });
 
   test("the package's own tests pass, against the running service too", async () => {

@@ -89,6 +89,21 @@ it("the replay of a policy has its settings, and another policy in the same fold
   await expect(CallFolder.open(dir, "vllm:m", "chat", { temperature: 0.5, model: "m" })).resolves.toBeInstanceOf(CallFolder);
 });
 
+it("the same policy at another address goes on in the folder, and every call says where it was answered", async () => {
+  const settings = { model: "m", base_url: "http://a/v1", temperature: 1 };
+  const first = await CallFolder.open(dir, "vllm:m@http://a/v1", "chat", settings);
+  first.record(callRecord("vllm:m@http://a/v1", request("a"), answer("A")));
+  first.close();
+  const moved = await CallFolder.open(dir, "vllm:m@http://b/v1", "chat", { ...settings, base_url: "http://b/v1" });
+  moved.record(callRecord("vllm:m@http://b/v1", request("b"), answer("B")));
+  moved.close();
+  expect(await (await openReplay(dir)).complete([request("a"), request("b")])).toEqual([answer("A"), answer("B")]);
+  expect(readFileSync(join(dir, "calls.jsonl"), "utf8")).toMatch(/@http:\/\/a\/v1[\s\S]*@http:\/\/b\/v1/);
+  const hotter = { ...settings, base_url: "http://b/v1", temperature: 2 };
+  await expect(CallFolder.open(dir, "vllm:m@http://b/v1", "chat", hotter)).rejects.toThrow(/holds the calls of/);
+  await expect(CallFolder.open(dir, "sglang:m@http://b/v1", "chat", settings)).rejects.toThrow(/holds the calls of/);
+});
+
 it("the records of two policies are never mixed", async () => {
   await recorded([request("a"), answer("A")]);
   await expect(CallFolder.open(dir, "vllm:other", "chat")).rejects.toThrow(/holds the calls of vllm:m/);

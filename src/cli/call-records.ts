@@ -1,6 +1,7 @@
 /**
  * The records of a policy's calls as a folder: policy.json says who answered and in which rendering, calls.jsonl has one line a request.
- * A folder is written by one policy; another model is refused, since their answers would be mixed.
+ * A folder is written by one policy; another model is refused, since their answers would be mixed. The same at another address goes on in it:
+ * every call names who answered.
  */
 import { closeSync, existsSync, mkdirSync, openSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -20,6 +21,7 @@ import {
 } from "../core/index.js";
 import {
   AskedValues,
+  apartFromAddress,
   type CallRecord,
   type CallRecorder,
   callRecordSchema,
@@ -27,6 +29,7 @@ import {
   ReplayPolicy,
   replaySettings,
   resultOf,
+  withoutAddress,
 } from "../policies/index.js";
 import { temporaryPath } from "../store/files.js";
 import { JsonLinesWriter, streamJsonLines } from "../store/index.js";
@@ -60,8 +63,9 @@ export class CallFolder implements CallRecorder {
     };
     if (existsSync(join(dir, HEAD))) {
       const held = await readHead(dir);
-      const sameSettings = held.settings === undefined || canonicalJson(held.settings) === canonicalJson(head.settings ?? {});
-      if (held.policy !== policy || held.rendering !== rendering || !sameSettings) {
+      const apart = (settings: Head["settings"]) => canonicalJson(apartFromAddress(settings ?? {}));
+      const sameSettings = held.settings === undefined || apart(held.settings) === apart(head.settings);
+      if (withoutAddress(held.policy) !== withoutAddress(policy) || held.rendering !== rendering || !sameSettings) {
         const of = (h: Head) => `${h.policy} (${h.rendering}${sameSettings ? "" : `, ${canonicalJson(h.settings ?? {})}`})`;
         throw new InputError({
           message: `${dir} holds the calls of ${of(held)}`,

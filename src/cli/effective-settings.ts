@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { ConfigError, canonicalJson, InputError, type Policy, type Rendering } from "../core/index.js";
-import type { EvaluationRequest } from "./evaluation-run.js";
+import { withoutAddress } from "../policies/endpoint/address.js";
+import type { Continuation, EvaluationRequest } from "./evaluation-run.js";
 
 /** Longest completion unless given: a plan in the compact rendering, thinking and prose before the plan in chat. */
 const MOST_TOKENS: Readonly<Record<Rendering, number>> = { compact: 128, chat: 4096 };
@@ -51,19 +52,61 @@ export function settingsHash(settings: Readonly<Record<string, unknown>>): strin
   return createHash("sha256").update(canonicalJson(settings)).digest("hex");
 }
 
-/** @throws {InputError} when the policy is not what the evaluation was started with. Folders without a hash say nothing and are let pass. */
-export function requireSamePolicy(request: EvaluationRequest, policy: Pick<Policy, "settings">): void {
+/** Where an evaluation is asked now: as it was started, or as it was gone on with last. */
+export function presentPolicy({ policy, settings, continued }: EvaluationRequest): { policy: string; base_url?: unknown } {
+  return continued?.at(-1) ?? { policy, base_url: settings?.base_url };
+}
+
+/** The policy, where `spec` asks it elsewhere than before; undefined where nothing is to be added to eval.json. */
+export function continuationOf(request: EvaluationRequest, spec: string, policy: Pick<Policy, "settings">): Continuation | undefined {
+  const present = presentPolicy(request);
+  const url = policy.settings?.base_url;
+  if (typeof url !== "string" || typeof present.base_url !== "string") return undefined;
+  return url === present.base_url && spec === present.policy ? undefined : { policy: spec, base_url: url };
+}
+
+/** @throws {InputError} for a --policy beside --resume that is no other address of the policy that the evaluation was started with. */
+export function requireMovedPolicy(request: EvaluationRequest, spec: string, policy: Pick<Policy, "name" | "settings">): void {
+  const name = request.policy_name ?? request.policy;
+  const isSame = request.settings_sha256 !== undefined && withoutAddress(name) === withoutAddress(policy.name);
+  if (isSame && typeof policy.settings?.base_url === "string" && spec !== presentPolicy(request).policy) return;
+  const why =
+    spec === presentPolicy(request).policy
+      ? "changes nothing"
+      : request.settings_sha256 === undefined
+        ? "cannot be compared with what eval.json, made before settings were kept, says of its policy"
+        : `is another policy than ${name}`;
+  throw new InputError({
+    message: `--policy ${spec} ${why}: --resume asks the policy that the evaluation was started with`,
+    value: spec,
+    expected: `--resume DIR alone, or ${withoutAddress(name)} at another address where it is an endpoint's`,
+    remedy: "leave --policy out, or start a new evaluation",
+  });
+}
+
+/**
+ * The base URL may be another: the same policy, moved.
+ * @throws {InputError} when the policy is not what the evaluation was started with. Folders without a hash say nothing and are let pass.
+ */
+export function requireSamePolicy(request: EvaluationRequest, policy: Pick<Policy, "settings"> & Partial<Pick<Policy, "name">>): void {
   if (request.settings_sha256 === undefined) return;
-  const now = policy.settings ?? {};
-  if (settingsHash(now) === request.settings_sha256) return;
-  const before = request.settings ?? {};
+  // Another preset sends other fields under the same settings: its name tells.
+  const named = (settings: Pick<Policy, "settings">["settings"], name: string | undefined): Record<string, unknown> => ({
+    ...settings,
+    ...(request.policy_name === undefined || policy.name === undefined || name === undefined ? {} : { policy: withoutAddress(name) }),
+  });
+  const [before, now] = [named(request.settings, request.policy_name), named(policy.settings, policy.name)];
   const differing = [...new Set([...Object.keys(before), ...Object.keys(now)])].filter(
     (name) => canonicalJson({ is: before[name] }) !== canonicalJson({ is: now[name] }),
   );
+  const hasMoved = typeof before.base_url === "string" && typeof now.base_url === "string";
+  if (differing.length === 0 || (hasMoved && differing.join() === "base_url")) return;
+  const fields = differing.filter((name) => name !== "policy");
+  const told = fields.every((name) => name === "base_url") ? differing : fields;
   throw new InputError({
-    message: `${request.policy} has changed since the evaluation was started: ${differing.sort().join(", ")}`,
-    value: Object.fromEntries(differing.map((name) => [name, now[name] ?? null])),
-    expected: `the settings in eval.json: ${canonicalJson(Object.fromEntries(differing.map((name) => [name, before[name] ?? null])))}`,
+    message: `${request.policy} has changed since the evaluation was started: ${told.sort().join(", ")}`,
+    value: Object.fromEntries(told.map((name) => [name, now[name] ?? null])),
+    expected: `the settings in eval.json: ${canonicalJson(Object.fromEntries(told.map((name) => [name, before[name] ?? null])))}`,
     remedy: "restore the policy file or the checkpoint, or start a new evaluation",
   });
 }

@@ -178,7 +178,7 @@ test("stored evaluations are compared and tabulated from the command line withou
   expect(policy).toBe("oracle");
   expect(comparison.valid).toMatchObject({ n: 40, other: 1, mcnemar: { only_reference: 0 } });
   const table = await callCli(["eval", at("oracle"), at("random"), "--published", "--format", "csv"]);
-  expect(table.stdout).toMatch(/^policy,source,size,acc,opt\noracle,evaluated,3,100,100\n/);
+  expect(table.stdout).toMatch(/^policy,source,size,acc,opt,n,failed\noracle,evaluated,3,100,100,\d+,0\n/);
   expect(table.stdout).toContain("Qwen3-4B (base),published on other instances,3,40,38");
   for (const format of ["table", "markdown", "latex", "csv", "json"]) {
     for (const layout of ["sizes", "paper"]) {

@@ -60,8 +60,11 @@ export const evaluationRequestSchema = z.strictObject({
   rendering: z.enum(["chat", "compact"]).optional(),
   /** US dollars for a million tokens. */
   prices: z.strictObject({ input: z.number().nonnegative(), output: z.number().nonnegative() }).optional(),
+  /** Where it was gone on with at other addresses, in order: the last is where the same policy is asked now. */
+  continued: z.array(z.strictObject({ policy: z.string(), base_url: z.string() })).optional(),
 });
 export type EvaluationRequest = z.infer<typeof evaluationRequestSchema>;
+export type Continuation = NonNullable<EvaluationRequest["continued"]>[number];
 
 export interface EvaluationRun {
   request: EvaluationRequest;
@@ -72,6 +75,8 @@ export interface EvaluationRun {
   passAt?: readonly number[];
   /** Keeps everything here; answers that are here already are not asked again. */
   out?: string;
+  /** Added to eval.json before anything is asked there. */
+  continuation?: Continuation;
   signal: AbortSignal;
   onProgress: (done: number, total: number) => void;
 }
@@ -80,6 +85,8 @@ export interface EvaluationResult {
   report: SetReport;
   /** Stored verdicts that the present verifier does not share. */
   changed: { id: string; stored: string; present: string }[];
+  /** The first of this time's outside failures. */
+  failure?: CompletionFailure["failure"];
 }
 
 /** @throws {InterruptedError} when the signal is aborted; {BoundaryError} when nothing answers any more. What is done is kept. */
@@ -90,12 +97,15 @@ export async function runEvaluation(run: EvaluationRun): Promise<EvaluationResul
     const ledger = new EvaluationLedger(family, instances, request.samples, policy.rendering, request.prices);
     if (out !== undefined) await readInto(ledger, out);
     const open = ledger.open();
+    if (out !== undefined && run.continuation !== undefined && open.length > 0) await writeContinuation(out, request, run.continuation);
+    let failure: CompletionFailure["failure"] | undefined;
     let done = ledger.total - open.length;
     for (let first = 0; first < open.length; first += BLOCK) {
       if (signal.aborted) throw interrupted(ledger);
       const block = open.slice(first, first + BLOCK);
       const failures = await askBlock(run, ledger, block, (within) => run.onProgress(done + within, ledger.total));
       if (signal.aborted) throw interrupted(ledger);
+      failure ??= failures[0];
       done += block.length;
       const nobodyAnswers = failures.length === block.length && (first + BLOCK < open.length || ledger.answered === 0);
       if (nobodyAnswers) throw silent(failures[0]!, block.length, ledger);
@@ -103,7 +113,7 @@ export async function runEvaluation(run: EvaluationRun): Promise<EvaluationResul
     if (out !== undefined) await orderLog(join(out, ROLLOUTS), ledger.total, (record, from) => ledger.slotOf(record, from));
     const report = reportOf(ledger, run);
     if (out !== undefined) await writeFileAtomic(join(out, REPORT), `${canonicalJson(report, 2)}\n`);
-    return { report, changed: ledger.changed };
+    return { report, changed: ledger.changed, ...(failure === undefined ? {} : { failure }) };
   } finally {
     lock?.release();
   }
@@ -247,6 +257,11 @@ export async function createEvaluation(out: string, request: Omit<EvaluationRequ
   }
   await mkdir(out, { recursive: true });
   await writeFileAtomic(join(out, REQUEST), `${canonicalJson({ schema_version: SCHEMA_VERSION, ...request }, 2)}\n`);
+}
+
+async function writeContinuation(out: string, request: EvaluationRequest, continuation: Continuation): Promise<void> {
+  const continued = [...(request.continued ?? []), continuation];
+  await writeFileAtomic(join(out, REQUEST), `${canonicalJson({ ...request, continued }, 2)}\n`);
 }
 
 export async function openEvaluation(dir: string): Promise<EvaluationRequest> {

@@ -7,11 +7,21 @@ import { canonicalJson, type InstanceBase, type Rendering } from "../core/index.
 import type { AnyFamily } from "../environments/index.js";
 import { messagesSchema, verlRow, verlRowSchema } from "../trainers/verl/verl-rows.js";
 
-/** TRL's conversational prompt-only format; every further column reaches the reward function as a keyword argument. */
-export const trlRowSchema = z.strictObject({ prompt: messagesSchema, instance: z.string(), id: z.string(), stratum: z.string() });
+/**
+ * TRL's prompt-only format, every further column of which reaches the reward function as a keyword argument: messages in chat, plain text in
+ * compact, as a compact checkpoint's tokenizer has no chat template. `rendering` says how the answers are read.
+ */
+export const trlRowSchema = (rendering: Rendering) =>
+  z.strictObject({
+    prompt: rendering === "chat" ? messagesSchema : z.string(),
+    instance: z.string(),
+    id: z.string(),
+    stratum: z.string(),
+    rendering: z.string(),
+  });
 
-/** One prompt as text; an answer to it is judged by `envwright verify` under the same `instance`. */
-export const promptRowSchema = z.strictObject({ instance: z.string(), stratum: z.string(), prompt: z.string() });
+/** One prompt as text; an answer to it is judged by `envwright verify` under the same `instance`, and checked by the same `hash`. */
+export const promptRowSchema = z.strictObject({ instance: z.string(), hash: z.string(), stratum: z.string(), prompt: z.string() });
 
 export const EXPORTS = ["verl", "trl", "prompts", "instances"] as const;
 export type Export = (typeof EXPORTS)[number];
@@ -39,16 +49,17 @@ export function rowMaker(target: Export, { family, rendering, split, system }: E
       return {
         schema: verlRowSchema,
         row: (instance, index) =>
-          verlRow({ family: family.name, instance, stratum: family.stratum(instance), prompt: prompt(instance), split, index }),
+          verlRow({ family: family.name, rendering, instance, stratum: family.stratum(instance), prompt: prompt(instance), split, index }),
       };
     case "trl":
       return {
-        schema: trlRowSchema,
-        row: (instance): z.infer<typeof trlRowSchema> => ({
-          prompt: prompt(instance),
+        schema: trlRowSchema(rendering),
+        row: (instance): z.infer<ReturnType<typeof trlRowSchema>> => ({
+          prompt: rendering === "chat" ? prompt(instance) : family.prompt(instance, rendering),
           instance: canonicalJson(instance),
           id: instance.id,
           stratum: family.stratum(instance),
+          rendering,
         }),
       };
     case "prompts":
@@ -56,6 +67,7 @@ export function rowMaker(target: Export, { family, rendering, split, system }: E
         schema: promptRowSchema,
         row: (instance): z.infer<typeof promptRowSchema> => ({
           instance: instance.id,
+          hash: instance.hash,
           stratum: family.stratum(instance),
           prompt: family.prompt(instance, rendering),
         }),

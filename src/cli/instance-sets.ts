@@ -49,7 +49,26 @@ export async function loadInstanceSet(source: string, family: AnyFamily, limit?:
 }
 
 function completed(row: unknown, family: AnyFamily, mapping: RowMapping | undefined, at: string): InstanceBase {
+  const form = mapping === undefined ? exportedForm(row) : undefined;
+  if (form !== undefined) {
+    throw new InputError({
+      message: `${at}: this is ${form}, and no instance`,
+      value: at,
+      expected: "instances",
+      remedy: "give the set that it was made from; `envwright export SET --to instances --out FILE` writes instances",
+    });
+  }
   return within(at, () => family.complete(mapping === undefined ? row : mapping(row)));
+}
+
+/** What a row is that was written for a trainer, a model or `envwright verify`; undefined for what may be an instance. */
+function exportedForm(row: unknown): string | undefined {
+  if (typeof row !== "object" || row === null || "size" in row || "agents" in row) return undefined;
+  if ("reward_model" in row) return "a row for verl (export --to verl)";
+  if (!("instance" in row)) return undefined;
+  if ("completion" in row) return "a completion, as `envwright verify --completions` takes it";
+  if (!("prompt" in row)) return undefined;
+  return "id" in row ? "a row for TRL (export --to trl)" : "an exported prompt (export --to prompts)";
 }
 
 /** What `task` gives; what it refuses is told with the place, e.g. "boards.parquet, row 7". @throws {InputError} */

@@ -3,8 +3,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { ConfigError, InputError } from "../core/index.js";
+import { checkRecipe, withAbsolutePaths } from "../loop/index.js";
 import { loadRecipe, readText, readYaml, recipeNames } from "./recipes.js";
 
+const attempt = (work: () => unknown): unknown => {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+};
 const minimal = "name: mine\nstages: 2\ninstances: 10\nconfig: { a: 1 }\nbase: checkpoints/base\n";
 function file(text: string, name = "mine.yaml"): string {
   const path = join(mkdtempSync(join(tmpdir(), "envwright-recipe-")), name);
@@ -41,6 +49,50 @@ test("overrides reach any depth, also where the recipe leaves the defaults unsai
 
 test("a value is typed by the schema: text stays text even when it looks like a number", () => {
   expect(loadRecipe(file(minimal), ["name=12", "description=yes: no"]).recipe).toMatchObject({ name: "12", description: "yes: no" });
+});
+
+test("the launcher's files on the command line start where one stands, in a recipe from its file", () => {
+  const trl = [
+    "trainer.kind=trl",
+    "trainer.python=node_modules/.bin/vitest",
+    "trainer.launch=[accelerate, launch, --config_file, package.json]",
+  ];
+  const { recipe } = loadRecipe(file(minimal), trl);
+  expect(recipe.trainer).toMatchObject({
+    python: resolve("node_modules/.bin/vitest"),
+    launch: ["accelerate", "launch", "--config_file", resolve("package.json")],
+  });
+  const single = loadRecipe(file(minimal), [...trl, "trainer.launch.4=biome.json", "trainer.launch.0=node_modules/.bin/tsc"]).recipe;
+  expect(single.trainer).toMatchObject({ launch: [resolve("node_modules/.bin/tsc"), "launch", "--config_file", resolve("package.json"), resolve("biome.json")] }); // biome-ignore format: one list
+  const written = file(`${minimal}trainer: { kind: trl, launch: [accelerate, launch, --config_file, gpus.yaml] }\n`);
+  writeFileSync(join(written, "../gpus.yaml"), "");
+  const found = loadRecipe(written);
+  expect(withAbsolutePaths(found.recipe, found.dir).trainer).toMatchObject({
+    launch: ["accelerate", "launch", "--config_file", resolve(written, "../gpus.yaml")],
+  });
+});
+
+test("what grpo_config may not set is refused with the recipe, before a run has a folder", () => {
+  const { recipe } = loadRecipe("tiny-trl", ["trainer.grpo_config={use_vllm: true, output_dir: here}"]);
+  expect(() => checkRecipe(recipe)).toThrow(/^trainer.grpo_config.output_dir is set by the run itself$/);
+  checkRecipe(loadRecipe("tiny-trl", ["trainer.grpo_config.use_vllm=true"]).recipe);
+});
+
+test("an option of another kind of trainer is said to be that, and what is known is what this kind has, once", () => {
+  const trl = ["trainer.kind=trl"];
+  expect(() => loadRecipe(file(minimal), [...trl, "trainer.thinking=false"])).toThrow(
+    /"trainer.thinking" is an option of trainer.kind verl, and trainer.kind is trl \(known: kind, grpo, python, [^)]*grpo_config\)$/,
+  );
+  expect(() => loadRecipe(file(minimal), ["trainer.retries=2"])).toThrow(
+    /"trainer.retries" is an option of trainer.kind trl and verl, and trainer.kind is embedded \(known: kind, grpo\)/,
+  );
+  const known = /\(known: ([^)]*)\)/.exec(
+    String(attempt(() => loadRecipe(file(minimal), [...trl, "trainer.qqqqqqqqqqqqqqqqqqqq=1"]))),
+  )![1]!;
+  expect(known.split(", ")).toEqual([...new Set(known.split(", "))]);
+  expect(known).not.toContain("overrides");
+  expect(() => loadRecipe(file(minimal), [...trl, "trainer.grpo.stepz=1"])).toThrow(/did you mean "steps"/);
+  expect(() => loadRecipe("paper-verl", ["serving.weights=update"])).toThrow(/"serving.weights" is an option of serving.kind sglang/);
 });
 
 test("paths on the command line start where one stands", () => {

@@ -8,6 +8,7 @@ import { parseDocument } from "yaml";
 import { ConfigError, InputError, nearest, parseWith, type Recipe, recipeSchema } from "../core/index.js";
 import { absolutePolicy } from "../policies/policy-path.js";
 import { PACKAGE_ROOT } from "../store/versions.js";
+import { absoluteArgument, absoluteLaunch, absoluteProgram } from "../trainers/engine/engine-paths.js";
 
 const SHIPPED = join(PACKAGE_ROOT, "recipes");
 const EXTENSIONS = [".yaml", ".yml", ".json"];
@@ -16,6 +17,8 @@ const ABSOLUTE: Readonly<Record<string, (text: string) => string>> = {
   base: (text) => resolve(text),
   "engineer.from": (text) => resolve(text),
   "engineer.policy": (text) => absolutePolicy(text, process.cwd()),
+  "trainer.python": (text) => absoluteProgram(text, process.cwd()),
+  "trainer.launch.0": (text) => absoluteProgram(text, process.cwd()),
 };
 
 export interface FoundRecipe {
@@ -103,11 +106,15 @@ function applyOverride(value: unknown, override: string): unknown {
   const text = override.slice(at + 1);
   const typed = parseDocument(text);
   const written: unknown = typed.errors.length === 0 ? typed.toJS() : text;
-  const absolute = ABSOLUTE[path];
+  const absolute = ABSOLUTE[path] ?? (path.startsWith("trainer.launch.") ? absoluteHere : undefined);
   const quoted = /^["']/.test(text) && typeof written === "string";
-  const changed = set(value, path.split("."), absolute === undefined ? written : absolute(quoted ? written : text), path);
+  const plain = path === "trainer.launch" && isWords(written) ? absoluteLaunch(written, process.cwd()) : written;
+  const changed = set(value, path.split("."), absolute === undefined ? plain : absolute(quoted ? written : text), path);
   return wantsText(changed, path) ? set(value, path.split("."), text, path) : changed;
 }
+
+const absoluteHere = (text: string): string => absoluteArgument(text, process.cwd());
+const isWords = (value: unknown): value is string[] => Array.isArray(value) && value.every((word) => typeof word === "string");
 
 /** Whether the schema refuses the value at `path` only because it is no text. */
 function wantsText(recipe: unknown, path: string): boolean {

@@ -44,7 +44,7 @@ describe("export", () => {
       expect(Object.keys(row)).toEqual(["data_source", "prompt", "ability", "reward_model", "extra_info"]);
       expect(row).toMatchObject({
         data_source: "envwright/mapf-frozenlake",
-        extra_info: { split: "test", index, id, hash, stratum: String(size) },
+        extra_info: { split: "test", index, id, hash, stratum: String(size), rendering: "chat" },
       });
       const [{ role, content }] = row.prompt as [{ role: string; content: string }];
       const truth = (row.reward_model as { style: string; ground_truth: string }).ground_truth;
@@ -67,6 +67,20 @@ describe("export", () => {
     expect(first.prompt.map(({ role }: { role: string }) => role)).toEqual(["system", "user"]);
     expect(JSON.parse(first.instance)).toEqual(lines("boards.jsonl")[0]);
     expect(lines("trl.jsonl")).toHaveLength(7);
+    expect(first.rendering).toBe("chat");
+  });
+
+  it("writes TRL's compact prompts as plain text, for which no chat template is needed, and says in each row that they are compact", async () => {
+    const compact = (to: string, name: string, ...more: string[]) =>
+      callCli(["export", at("boards.jsonl"), "--to", to, "--rendering", "compact", "--out", at(name), ...more]);
+    expect((await compact("trl", "compact.parquet")).code).toBe(0);
+    const rows = await parquet("compact.parquet");
+    lines("boards.jsonl").forEach((instance, i) => {
+      expect(rows[i]).toMatchObject({ prompt: mapfFrozenLake.prompt(instance, "compact"), rendering: "compact" });
+    });
+    expect((await compact("verl", "compact-verl.jsonl")).code).toBe(0);
+    expect(lines("compact-verl.jsonl")[0].extra_info.rendering).toBe("compact");
+    expect((await compact("trl", "refused.jsonl", "--system", "Short.")).stderr).toMatch(/--system Short. has no effect here/);
   });
 
   it("turns instances into Parquet and back without a difference", async () => {

@@ -1,7 +1,7 @@
 /** Evaluations that are on disk, made into reports again: nothing is asked; where the present verifier judges otherwise, it is said. */
 import { InputError, type InstanceBase, setHash } from "../core/index.js";
 import { familyByName } from "../environments/index.js";
-import type { SetReport } from "../evaluation/index.js";
+import { isPartial, type SetReport } from "../evaluation/index.js";
 import { type EvaluationRequest, openEvaluation, rebuildReport } from "./evaluation-run.js";
 import { loadInstanceSet } from "./instance-sets.js";
 import { openMapping } from "./row-mapping.js";
@@ -25,6 +25,12 @@ export async function loadEvaluation(
   requireSameSet(request, instances);
   const { report, changed } = await rebuildReport(dir, request, { family, instances, ...(passAt === undefined ? {} : { passAt }) });
   noteChanged(dir, changed, note);
+  if (isPartial(report)) {
+    const { failed, answers } = report.total;
+    note(
+      `${dir}: ${failed} of ${failed + answers} samples failed outside, so its rates are not over the set; ask for them again: envwright eval --resume ${dir}`,
+    );
+  }
   return { dir, request, report, changed_verdicts: changed };
 }
 

@@ -4,6 +4,7 @@
  */
 import { join, resolve } from "node:path";
 import { ConfigError, type Recipe, Seed } from "../core/index.js";
+import { engineProblem } from "../loop/index.js";
 import { portTrap, serverCommand, servingTraps, staysUp } from "../policies/index.js";
 import { entrypointOf, type VerlEstimate, verlArguments, verlEstimate, verlTraps } from "../trainers/index.js";
 
@@ -57,7 +58,7 @@ export async function verlPlan(recipe: Recipe, out: string): Promise<VerlPlan> {
     ...(serving === undefined
       ? {}
       : { serving: { command: commandLine(serverCommand(serving, place, "")), during_training: staysUp(serving) ? "up" : "stopped" } }),
-    traps: [...verlTraps(options, recipe.instances), ...(await servedTraps(recipe))],
+    traps: [...verlTraps(options, recipe.instances), ...(await servedTraps(recipe)), ...(await engineTraps(recipe))],
   };
 }
 
@@ -65,6 +66,11 @@ async function servedTraps(recipe: Recipe): Promise<string[]> {
   if (recipe.serving === undefined) return ["serving is not given: nothing here could answer for verl's checkpoints, and a run is refused"];
   const taken = await portTrap(recipe.serving);
   return [...servingTraps(recipe), ...(taken === undefined ? [] : [taken])];
+}
+
+async function engineTraps(recipe: Recipe): Promise<string[]> {
+  const problem = await engineProblem(recipe);
+  return problem === undefined ? [] : [`${problem.message}, and a run is refused: ${problem.remedy}`];
 }
 
 /** As a shell would take it, without the folder that it is started in. */

@@ -8,6 +8,7 @@ import {
   pairedDifference,
   pairedOutcomes,
   pairedOverBoards,
+  parseJsonWith,
   parseWith,
   Random,
   recipeSchema,
@@ -81,6 +82,28 @@ describe("parsing at a boundary", () => {
       expect.objectContaining({ remedy: expect.stringMatching(/^correct "wait"/) }),
     );
     expect(() => parseWith(knobs, null, "config a.yaml")).toThrow("config a.yaml: there is nothing in it (expected: object)");
+  });
+
+  it("says of a value that is missing what it would be, whatever the schema wants there, and to add it", () => {
+    const missing = (schema: z.ZodType) => {
+      try {
+        parseWith(z.strictObject({ a: schema }), {}, "config");
+      } catch (error) {
+        return error as ConfigError;
+      }
+      throw new Error("nothing was missing");
+    };
+    expect(missing(z.unknown()).message).toBe('config: "a" is missing');
+    expect(missing(z.unknown()).remedy).toMatch(/^add "a" and start again/);
+    expect(missing(z.enum(["x", "y"])).message).toBe('config: "a" is missing (expected: "x" or "y")');
+    expect(missing(z.union([z.string(), z.int()])).message).toBe('config: "a" is missing (expected: string or number)');
+    expect(missing(z.record(z.string(), z.int())).message).toBe('config: "a" is missing (expected: object)');
+    expect(() => parseWith(z.strictObject({ a: z.enum(["x"]) }), { a: "z" }, "config")).toThrow(/"a": .*given "z"/);
+  });
+
+  it("skips a byte order mark in front of JSON, and nothing else", () => {
+    expect(parseJsonWith(z.int(), "\uFEFF7", "a.json")).toBe(7);
+    expect(() => parseJsonWith(z.int(), "\uFEFF\uFEFF7", "a.json")).toThrow(/not valid JSON/);
   });
 
   it("suggests only what is close", () => {

@@ -37,7 +37,11 @@ function optionRows(schema: JsonSchema, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, option]) => {
     const path = `${prefix}${name}`;
     const alternatives = option.oneOf ?? option.anyOf;
-    if (alternatives !== undefined) return merged(alternatives.flatMap((alternative) => optionRows(alternative, `${path}.`)));
+    if (alternatives !== undefined) {
+      const kinds = alternatives.map(({ properties }) => properties?.kind?.const);
+      const rows = alternatives.flatMap((alternative, i) => optionRows(alternative, `${path}.`).map((row) => ({ ...row, kind: kinds[i] })));
+      return merged(rows, kinds);
+    }
     if (option.properties !== undefined) return optionRows(option, `${path}.`);
     const fallback =
       option.default === undefined ? (schema.required?.includes(name) ? "required" : "") : `\`${JSON.stringify(option.default)}\``;
@@ -45,13 +49,17 @@ function optionRows(schema: JsonSchema, prefix: string): Row[] {
   });
 }
 
-/** What several alternatives (the kinds of a trainer) have in common stands once; where they differ, the differences side by side. */
-function merged(rows: readonly Row[]): Row[] {
+/** What several alternatives (the kinds of a trainer) have in common stands once; where they differ, the differences side by side; and the kinds, where not all have it. */
+function merged(rows: readonly (Row & { kind: unknown })[], kinds: readonly unknown[]): Row[] {
   return [...new Set(rows.map(({ path }) => path))].map((path) => {
     const same = rows.filter((row) => row.path === path);
     const all = (column: "values" | "fallback" | "meaning", between: string) =>
       [...new Set(same.map((row) => row[column]))].filter((text) => text !== "").join(between);
-    return { path, values: all("values", ", "), fallback: all("fallback", " or "), meaning: all("meaning", " ") };
+    const having = [...new Set(same.map(({ kind }) => kind))];
+    const only =
+      having.length === kinds.length || having.includes(undefined) ? "" : `Only ${having.map((kind) => `\`${kind}\``).join(", ")}.`;
+    const meaning = [all("meaning", " "), only].filter((text) => text !== "").join(" ");
+    return { path, values: all("values", ", "), fallback: all("fallback", " or "), meaning };
   });
 }
 

@@ -110,10 +110,18 @@ export const trlTrainerSchema = z.strictObject({
   launch: z
     .array(z.string())
     .default([])
-    .describe("Launcher put before the script, e.g. [accelerate, launch, --config_file, two.yaml]; empty: python -m."),
+    .describe(
+      "Launcher put before the script, e.g. [accelerate, launch, --config_file, gpus.yaml]; empty: python -m. A launcher named alone is looked for beside `python` first.",
+    ),
   processes: z.int().positive().default(1).describe("Training processes that the launcher starts."),
   device: z.enum(["cpu", "gpu"]).default("gpu"),
   dtype: z.enum(["float32", "bfloat16"]).default("float32").describe("Type of the weights."),
+  grpo_config: z
+    .record(z.string(), z.json())
+    .default({})
+    .describe(
+      "Further arguments of TRL's GRPOConfig, passed last, e.g. {use_vllm: true, gradient_checkpointing: true}; what the run or another option sets is refused.",
+    ),
 });
 export type TrlTrainerOptions = z.infer<typeof trlTrainerSchema>;
 

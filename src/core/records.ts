@@ -79,6 +79,8 @@ export const completionSchema = z.object({
   completion: z.string(),
   finish_reason: finishReasonSchema.default("stop"),
   tokens: z.int().nonnegative().optional(),
+  /** Of the instance, where the answer keeps it: ids of two sets may be the same. */
+  hash: z.string().optional(),
 });
 export type CompletionRecord = z.infer<typeof completionSchema>;
 

@@ -39,12 +39,15 @@ export function parseWith<T>(
     message: `${what}: ${problems.join("; ")}`,
     value: valueAt(value, first.path),
     expected: expected ?? (isConfig ? "the fields of the schema, see docs/recipes.md" : "the fields and values of its schema"),
-    remedy: `correct ${wrong.length > 0 ? `"${wrong.join(".")}"` : "the value"}${isConfig ? " and start again; nothing has been started" : ""}`,
+    remedy: `${wantedInPlaceOfNothing(first, value) !== undefined && first.path.length > 0 ? "add" : "correct"} ${wrong.length > 0 ? `"${wrong.join(".")}"` : "the value"}${isConfig ? " and start again; nothing has been started" : ""}`,
     cause: result.error,
   });
 }
 
-/** JSON text → value → record. */
+/** Text without the byte order mark that some editors and spreadsheets put in front of it, and nobody sees. */
+export const withoutMark = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
+
+/** JSON text → value → record; a byte order mark in front is no part of it. */
 export function parseJsonWith<T>(
   schema: z.ZodType<T>,
   text: string,
@@ -54,7 +57,7 @@ export function parseJsonWith<T>(
 ): T {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutMark(text));
   } catch (cause) {
     throw new ErrorClass({
       message: `${what}: not valid JSON (${(cause as Error).message})`,
@@ -70,18 +73,49 @@ export function parseJsonWith<T>(
 function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, value: unknown): string[] {
   const at = issue.path.length > 0 ? `"${issue.path.join(".")}"` : "the value";
   if (issue.code === "unrecognized_keys") {
-    const known = keysAt(schema, issue.path);
+    const { known, elsewhere } = keysAt(schema, issue.path, value);
     return issue.keys.map((key) => {
-      const close = /^\d+$/.test(key) ? undefined : nearest(key, known);
       const path = [...issue.path, key].join(".");
+      const owners = elsewhere.filter(({ keys }) => keys.includes(key));
+      if (owners.length > 0) {
+        const [{ at, name, here }] = owners as [Alternative, ...Alternative[]];
+        const which = [...at, name].join(".");
+        return `"${path}" is an option of ${which} ${owners.map(({ there }) => there).join(" and ")}, and ${which} is ${here} (known: ${known.join(", ")})`;
+      }
+      const close = /^\d+$/.test(key) ? undefined : nearest(key, known);
       return `unknown key "${path}"${close === undefined ? ` (known: ${known.join(", ")})` : `, did you mean "${close}"?`}`;
     });
   }
   const given = valueAt(value, issue.path);
-  if (issue.code === "invalid_type" && (given === undefined || (given === null && issue.path.length === 0)))
-    return [`${issue.path.length > 0 ? `${at} is missing` : "there is nothing in it"} (expected: ${issue.expected})`];
+  const wanted = wantedInPlaceOfNothing(issue, value);
+  if (wanted !== undefined)
+    return [`${issue.path.length > 0 ? `${at} is missing` : "there is nothing in it"}${wanted === "" ? "" : ` (expected: ${wanted})`}`];
   const shown = given === undefined ? "" : ` (given ${JSON.stringify(given)?.slice(0, 80)})`;
   return [`${at}: ${issue.message}${shown}`];
+}
+
+/** What is missing, where the issue is that there is nothing; undefined where it is about something else. */
+function wantedInPlaceOfNothing(issue: z.core.$ZodIssue, value: unknown): string | undefined {
+  const given = valueAt(value, issue.path);
+  return given === undefined || (given === null && issue.path.length === 0) ? wantedBy(issue) : undefined;
+}
+
+/** The values that would satisfy an issue, in a word; "" where the schema takes any, undefined where it is no matter of the kind of value. */
+function wantedBy(issue: z.core.$ZodIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      // Zod's word for: anything, but not nothing.
+      return issue.expected === "nonoptional" ? "" : issue.expected === "record" ? "object" : issue.expected;
+    case "invalid_value":
+      return issue.values.map((value) => JSON.stringify(value) ?? String(value)).join(" or ");
+    case "invalid_union": {
+      const kinds = issue.errors.map((issues) => issues.map(wantedBy));
+      const all = kinds.every((wanted) => wanted.length === 1 && wanted[0] !== undefined && wanted[0] !== "");
+      return all ? [...new Set(kinds.flat())].join(" or ") : "";
+    }
+    default:
+      return undefined;
+  }
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
@@ -93,19 +127,62 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return current;
 }
 
-/** The keys a schema knows at a path; unwraps defaults, optionals and unions as far as zod shows them. */
-function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let candidates: unknown[] = [schema];
-  const shapes = () => candidates.flatMap(unwrap).filter((s): s is z.ZodObject => s instanceof z.ZodObject);
-  for (const key of path) {
-    candidates = candidates.flatMap(unwrap).flatMap((s) => {
-      if (s instanceof z.ZodObject) return s.shape[String(key)] === undefined ? [] : [s.shape[String(key)]];
-      if (s instanceof z.ZodRecord) return [s.valueType];
-      if (s instanceof z.ZodArray) return [s.element];
-      return [];
+/** Keys that another kind of a discriminated union has: the union's place, what tells its kinds apart, this kind and that one. */
+interface Alternative {
+  at: readonly PropertyKey[];
+  name: string;
+  here: string;
+  there: string;
+  keys: string[];
+}
+
+interface Candidate {
+  schema: unknown;
+  /** Set for those of another kind than the value's. */
+  other?: Omit<Alternative, "keys">;
+}
+
+/** The keys a schema knows at a path, once each, and those of other kinds than the value's; unwraps defaults, optionals and unions as far as zod shows them. */
+function keysAt(schema: z.ZodType, path: readonly PropertyKey[], value: unknown): { known: string[]; elsewhere: Alternative[] } {
+  let candidates = kinds({ schema }, [], value);
+  path.forEach((key, i) => {
+    const at = path.slice(0, i + 1);
+    candidates = candidates
+      .flatMap(({ schema: s, other }): Candidate[] => {
+        const below = other === undefined ? {} : { other };
+        if (s instanceof z.ZodObject) return s.shape[String(key)] === undefined ? [] : [{ schema: s.shape[String(key)], ...below }];
+        if (s instanceof z.ZodRecord) return [{ schema: s.valueType, ...below }];
+        if (s instanceof z.ZodArray) return [{ schema: s.element, ...below }];
+        return [];
+      })
+      .flatMap((candidate) => kinds(candidate, at, valueAt(value, at)));
+  });
+  const objects = candidates.flatMap(({ schema: s, other }) => (s instanceof z.ZodObject ? [{ keys: Object.keys(s.shape), other }] : []));
+  return {
+    known: [...new Set(objects.flatMap(({ keys, other }) => (other === undefined ? keys : [])))],
+    elsewhere: objects.flatMap(({ keys, other }) => (other === undefined ? [] : [{ ...other, keys }])),
+  };
+}
+
+/** What a schema may be at `at`; where it has kinds, those that the value is not are marked. */
+function kinds({ schema, other }: Candidate, at: readonly PropertyKey[], value: unknown): Candidate[] {
+  return unwrap(schema).flatMap((s): Candidate[] => {
+    if (!(s instanceof z.ZodDiscriminatedUnion)) return [other === undefined ? { schema: s } : { schema: s, other }];
+    const name = s.def.discriminator;
+    const here = valueAt(value, [name]);
+    const all = s.options.flatMap(unwrap).map((option) => ({ option, values: literals(option, name) }));
+    const known = all.some(({ values }) => values.includes(here));
+    return all.map(({ option, values }): Candidate => {
+      if (other !== undefined) return { schema: option, other };
+      if (!known || values.includes(here)) return { schema: option };
+      return { schema: option, other: { at, name, here: String(here), there: values.join(" or ") } };
     });
-  }
-  return shapes().flatMap((s) => Object.keys(s.shape));
+  });
+}
+
+function literals(option: unknown, name: string): unknown[] {
+  const literal = option instanceof z.ZodObject ? option.shape[name] : undefined;
+  return literal instanceof z.ZodLiteral ? [...literal.values] : [];
 }
 
 function unwrap(schema: unknown): unknown[] {
@@ -116,7 +193,7 @@ function unwrap(schema: unknown): unknown[] {
     schema instanceof z.ZodPrefault
   )
     return unwrap(schema.unwrap());
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap(unwrap);
+  if (schema instanceof z.ZodUnion && !(schema instanceof z.ZodDiscriminatedUnion)) return schema.options.flatMap(unwrap);
   if (schema instanceof z.ZodPipe) return unwrap(schema.in);
   return [schema];
 }

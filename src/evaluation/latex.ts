@@ -11,6 +11,7 @@ const SPECIAL: Record<string, string> = {
   "|": "\\textbar{}",
   "−": "$-$",
   "†": "$^\\dagger$",
+  "‡": "$^\\ddagger$",
 };
 
 /**
@@ -19,7 +20,7 @@ const SPECIAL: Record<string, string> = {
  */
 export function latexText(text: string): string {
   return text
-    .replace(/[\\{}~^<>|−†%&_#$]/g, (c) => SPECIAL[c] ?? `\\${c}`)
+    .replace(/[\\{}~^<>|−†‡%&_#$]/g, (c) => SPECIAL[c] ?? `\\${c}`)
     .replace(/\s+/g, " ")
     .replace(/^ ?[[*]/, "{$&}");
 }
@@ -33,6 +34,9 @@ export interface LatexTable {
   /** Rows by group; groups are set apart by a rule. Cells are plain text. */
   groups: readonly (readonly (readonly string[])[])[];
 }
+
+/** A line of small print below a table. */
+export const latexNote = (text: string): string => `\n\n\\smallskip\\noindent{\\footnotesize ${latexText(text)}}`;
 
 /** A tabular, as small as its text is wide where it is wider. */
 export function latexTable(table: LatexTable): string {

@@ -97,7 +97,7 @@ test("an outside failure counts in no rate and is shown with its share; pass@k i
   expect(r.total.valid.rate).toBeCloseTo((1 + 1 + 0.5) / 3, 12);
   expect(r.total.pass_at).toMatchObject({ 1: { n: 3 }, 2: { n: 2, rate: 1 } });
   expect(r.by_size["3"]?.pass_at["2"]).toBeNull();
-  expect(renderSetReport(r, "table")).toMatch(/n\/a[\s\S]*3 samples \(37\.5 %\) failed outside/);
+  expect(renderSetReport(r, "table")).toMatch(/n\/a[\s\S]*3 of 8 samples \(37\.5 %\) failed outside/);
 });
 
 test("pass@k with k above the samples is n/a, never 100 %", () => {
@@ -110,6 +110,31 @@ test("a cell that nobody answered has no gap and no optimum, and says so", () =>
   const r = report(1, [[undefined], [undefined], [V], [V]]);
   expect(r.by_size["3"]).toMatchObject({ n: 0, failed_share: 1, gap: null, valid: { interval: [0, 1] } });
   expect(paperTable([r], []).rows[0]!.cells).toMatchObject({ 3: null, 10: [100, 100] });
+});
+
+test("more than 1 % of failures mark every text that shows the totals, and a cell that nobody answered shows no rate", () => {
+  const r = report(1, [[undefined], [undefined], [V], [V]]);
+  const table = renderSetReport(r, "table");
+  expect(table).toMatch(/^p on s: 2 of 4 instances \(2 of 4 samples failed outside\), /);
+  expect(table).toMatch(/^ {2}3 ‡ +0( +–)+ +100\.0 +–$/m);
+  expect(table).not.toContain("[0.0, 100.0]");
+  expect(renderSetReport(r, "latex")).toMatch(
+    /all \$\^\\ddagger\$ & 2 &[\s\S]*footnotesize \$\^\\ddagger\$ over what was answered, 2 of 4 boards/,
+  );
+  const [head, three] = setReportRows([r]) as [string[], (string | number | null)[]];
+  const named = Object.fromEntries(head.map((name, i) => [name, three[i]]));
+  expect(named).toMatchObject({ size: "3", n: 0, failed: 2, valid: null, valid_low: null, optimal_makespan_high: null, tokens: null });
+  const other = { ...report(1, [[V], [V], [V], [V]]), policy: "q" };
+  for (const format of ["table", "markdown", "latex"] as const) {
+    const mark = format === "latex" ? "$^\\ddagger$" : "‡";
+    const text = renderPaperTable(paperTable([other, r], []), format);
+    expect(text).toContain(`p ${mark}`);
+    expect(text).not.toContain(`q ${mark}`);
+    expect(text).toContain(`${mark} p: over what was answered, 2 of 4 boards`);
+    expect(text).toContain("s: 4 instances");
+  }
+  expect(renderPaperTable(paperTable([other, r], []), "csv")).toMatch(/^p,evaluated,3,,,0,2$/m);
+  expect(comparisonLine("a", compareSetReports(other, r), 4)).toMatch(/paired on 2 of 4 instances: valid/);
 });
 
 test("two policies are paired on the same set and refused on different ones", () => {

@@ -55,6 +55,15 @@ export const setReportSchema = z.strictObject({
 });
 export type SetReport = z.infer<typeof setReportSchema>;
 
+/** Share of the samples that may fail outside before the totals no longer stand for the set: boards that fail are seldom drawn at random. */
+export const MOST_FAILED = 0.01;
+
+/** Whether so many samples failed outside that the totals are those of the boards that were answered, and not of the set. */
+export const isPartial = ({ total }: Pick<SetReport, "total">): boolean => total.failed_share > MOST_FAILED;
+
+/** Instances of the set, answered or not. */
+export const instanceCount = ({ outcomes }: SetReport): number => outcomes.valid.length;
+
 export interface SetReportInput {
   policy: string;
   set: string;

@@ -1,6 +1,7 @@
 export * from "./base-checkpoint.js";
 export * from "./checkpoint-policies.js";
 export * from "./closed-loop.js";
+export * from "./engine-python.js";
 export * from "./engineering.js";
 export * from "./evaluate.js";
 export * from "./evaluation-sets.js";

@@ -44,13 +44,18 @@ export function openTrainer<I extends InstanceBase>(parts: TrainerParts<I>): Tra
       return new EngineTrainer(new TrlAdapter<I>(options, recipe.rendering), rewardOpener(recipe, objective), processRunner("trl"));
     case "verl":
       return new EngineTrainer(
-        new VerlAdapter<I>(options, recipe.family),
+        new VerlAdapter<I>(options, { family: recipe.family, rendering: recipe.rendering }),
         rewardOpener(recipe, objective),
         options.ray === undefined
           ? processRunner("verl")
           : rayRunner(new RayJobs(options.ray, { boundary: "verl", token: process.env.RAY_AUTH_TOKEN })),
       );
   }
+}
+
+/** @throws {ConfigError} for options of the recipe's trainer that are wrong whatever the run. */
+export function checkTrainer({ trainer, rendering }: Pick<Recipe, "trainer" | "rendering">): void {
+  if (trainer.kind === "trl") new TrlAdapter(trainer, rendering);
 }
 
 export function rewardOpener(

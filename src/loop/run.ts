@@ -4,8 +4,10 @@ import { BoundaryError, type EventListener, EventStream, InterruptedError, type 
 import { isFinished, readHistory } from "../evaluation/index.js";
 import { absolutePolicy } from "../policies/index.js";
 import { otherMaker, type RecipeChange, RunFolder } from "../store/index.js";
+import { absoluteTrainer } from "../trainers/index.js";
 import { absoluteBase, checkedBaseHash } from "./base-checkpoint.js";
 import { closedLoop } from "./closed-loop.js";
+import { checkEngine } from "./engine-python.js";
 import { engineerSourceHash, type PolicyOpener, policySourceHash } from "./engineering.js";
 import { checkRecipe, openWorkbench } from "./workbench.js";
 
@@ -34,6 +36,7 @@ export interface StartOptions extends RunOptions {
 export async function runLoop(options: StartOptions): Promise<RunFolder> {
   const recipe = withAbsolutePaths(options.recipe, options.recipeDir);
   checkRecipe(recipe);
+  await checkEngine(recipe);
   const base_sha256 = await checkedBaseHash(recipe);
   const engineer_sha256 = await engineerSourceHash(recipe.engineer);
   const policy_sha256 = await policySourceHash(recipe.engineer);
@@ -53,6 +56,7 @@ export async function resumeLoop(dir: string, options: RunOptions & { change?: R
   if (isFinished(await readHistory(readable))) return readable;
   const { change } = options;
   if (change !== undefined) checkRecipe(change.recipe);
+  await checkEngine((change ?? readable.record).recipe);
   return inFolder(await RunFolder.resume(dir, change), options, true, change?.set);
 }
 
@@ -112,6 +116,7 @@ export function withAbsolutePaths(recipe: Recipe, dir: string): Recipe {
   return {
     ...recipe,
     base: absoluteBase(recipe, dir),
+    trainer: absoluteTrainer(recipe.trainer, dir),
     engineer: {
       ...recipe.engineer,
       ...(from === undefined ? {} : { from: resolve(dir, from) }),

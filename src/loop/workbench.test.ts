@@ -7,7 +7,8 @@ import { Engine } from "../nn/index.js";
 import { RunFolder } from "../store/index.js";
 import { openWorkbench } from "./workbench.js";
 
-vi.mock("./open-trainer.js", () => ({
+vi.mock("./open-trainer.js", async (original) => ({
+  ...(await original<typeof import("./open-trainer.js")>()),
   openTrainer: () => {
     throw new Error("no such trainer");
   },

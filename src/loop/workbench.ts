@@ -25,7 +25,7 @@ import type { Trainer } from "../trainers/index.js";
 import { usesEngine } from "./base-checkpoint.js";
 import { type CheckpointPolicies, embeddedPolicies, servedPolicies } from "./checkpoint-policies.js";
 import type { PolicyOpener } from "./engineering.js";
-import { openTrainer } from "./open-trainer.js";
+import { checkTrainer, openTrainer } from "./open-trainer.js";
 import { workerCount } from "./workers.js";
 
 export interface Workbench<I extends InstanceBase = InstanceBase> {
@@ -97,6 +97,7 @@ export function checkRecipe(
       remedy: "set rendering: compact, or name a server for evaluation and proposals as serving",
     });
   }
+  checkTrainer(recipe);
   const traps = servingTraps(recipe);
   if (traps.length > 0) {
     throw new ConfigError({ message: traps.join("; "), value: recipe.serving, remedy: "change the recipe's serving" });

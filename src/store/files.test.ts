@@ -39,10 +39,33 @@ test("what a process killed between write and rename leaves is removed, and noth
   expect(isTemporary("config.json")).toBe(false);
 });
 
+test("after a full disk, what is advised is what the file belongs to: a run, an evaluation, an experiment, or a command to start again", () => {
+  const dir = folder();
+  const full = (path: string) =>
+    (storageFailure(Object.assign(new Error("x"), { code: "ENOSPC" }), "write", join(dir, path)) as StorageError).remedy;
+  for (const path of [
+    "run/run.json",
+    "evals/a/eval.json",
+    "many/matrix.json",
+    "many/arm-1/run.json",
+    "branches/branch.json",
+    "branches/keep/run.json",
+  ]) {
+    mkdirSync(join(dir, path, ".."), { recursive: true });
+    writeFileSync(join(dir, path), "{}");
+  }
+  const start = "free some space, then";
+  expect(full("run/stages/00/train.parquet")).toBe(`${start} go on with \`envwright run --resume ${join(dir, "run")}\``);
+  expect(full("evals/a/calls/calls.jsonl")).toBe(`${start} go on with \`envwright eval --resume ${join(dir, "evals/a")}\``);
+  expect(full("many/arm-1/stages/00/x")).toBe(`${start} start the experiment again with --resume`);
+  expect(full("branches/keep/x")).toBe(`${start} start the same command again with --resume`);
+  expect(full("boards.jsonl")).toMatch(/start the command again, or resume what it has kept where its --help lists --resume$/);
+});
+
 test("a full disk and a refused permission name their remedy", async () => {
   const full = storageFailure(Object.assign(new Error("x"), { code: "ENOSPC" }), "write", "runs/a/x");
   expect(full).toBeInstanceOf(StorageError);
-  expect((full as StorageError).explain()).toMatch(/could not write runs\/a\/x: the disk is full[\s\S]*remedy:.*--resume/);
+  expect((full as StorageError).explain()).toMatch(/could not write runs\/a\/x: the disk is full[\s\S]*remedy:.*start the command again/);
   const byText = storageFailure(new Error('IO Error: Cannot open file "x": Permission denied'), "write", "x");
   expect(byText.message).toContain("permission denied");
   const mistake = new TypeError("not the disk");

@@ -19,10 +19,10 @@ const trl = (environment: Record<string, string> = {}, retries = 0) =>
   );
 const verl = () =>
   new EngineTrainer(
-    new VerlAdapter<Instance>(
-      verlTrainerSchema.parse({ kind: "verl", python: FAKE, grpo, gpus_per_node: 1, micro_batch: 2, retries: 0 }),
-      "mapf-frozenlake",
-    ),
+    new VerlAdapter<Instance>(verlTrainerSchema.parse({ kind: "verl", python: FAKE, grpo, gpus_per_node: 1, micro_batch: 2, retries: 0 }), {
+      family: "mapf-frozenlake",
+      rendering: "compact",
+    }),
     openReward,
     processRunner("verl", 1000),
   );

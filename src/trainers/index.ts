@@ -1,6 +1,7 @@
 export * from "./embedded/grpo.js";
 export * from "./embedded/sft.js";
 export * from "./embedded/trainer-state.js";
+export * from "./engine/engine-paths.js";
 export * from "./engine/engine-state.js";
 export * from "./engine/engine-trainer.js";
 export * from "./engine/reward-endpoint.js";

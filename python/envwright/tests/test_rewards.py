@@ -10,7 +10,7 @@ import pytest
 from conftest import Fake
 from envwright.train_trl import metrics_line
 
-from envwright import RewardClient, RewardServiceError, compute_score, reward_function, verl_reward
+from envwright import Item, RewardClient, RewardServiceError, compute_score, reward_function, verl_reward
 
 
 def client(fake: Fake, **options: Any) -> RewardClient:
@@ -69,6 +69,32 @@ def test_an_unreachable_service_raises_and_scores_nothing() -> None:
         asyncio.run(compute_score("d", "c", "{}", url=url, retries=0))
 
 
+def test_an_outage_is_waited_out_for_minutes_or_for_the_time_that_is_given(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    monkeypatch.setattr("time.sleep", sleep)
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    item: Item = {"instance": "{}", "completion": "abc"}
+    # Minutes of a service that is started anew.
+    fake.faults = [503] * 20
+    assert RewardClient(fake.url).score([item])[0]["score"] == 3
+    assert 120 < now < 600
+    now = 0.0
+    fake.faults = [503] * 1000
+    with pytest.raises(RewardServiceError, match="attempts in 600 s"):
+        RewardClient(fake.url).score([item])
+    assert len(fake.bodies) < 150
+    for retry_for in (0.0, 30.0):
+        now = 0.0
+        with pytest.raises(RewardServiceError, match="503"):
+            reward_function(fake.url, retry_for=retry_for)(prompts=["p"], completions=["c"], instance=["{}"])
+        assert now == pytest.approx(retry_for)
+
+
 def test_a_silent_service_times_out() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -96,6 +122,41 @@ def test_trl_gives_lengths_and_marks_truncation(fake: Fake) -> None:
     assert json.loads(items[1]["instance"]) == {"a": 2}
     assert fake.tokens == ["Bearer secret"]
     assert logged["valid"] == 1
+
+
+def test_options_of_the_service_go_with_every_request(fake: Fake) -> None:
+    reward = {"length_min": 10, "length_max": 300}
+    function = reward_function(fake.url, family="f", rendering="compact", objective="makespan", reward=reward, ema_valid=0.5)
+    function(prompts=["p"], completions=["c"], instance=["{}"])
+    asyncio.run(compute_score("d", "c", "{}", url=fake.url, family="f", rendering="compact", objective="makespan", reward=reward))
+    sent = {"family": "f", "rendering": "compact", "objective": "makespan", "reward": reward}
+    assert [{k: v for k, v in body.items() if k != "items"} for body in fake.bodies] == [{**sent, "ema_valid": 0.5}, sent]
+
+
+def test_a_misspelt_option_is_refused_by_name_and_what_verl_passes_is_not(fake: Fake) -> None:
+    with pytest.raises(TypeError, match="reward_function has no option 'objectiv', did you mean 'objective'"):
+        reward_function(fake.url, objectiv="makespan")
+    with pytest.raises(TypeError, match="compute_score has no option 'max_token', did you mean 'max_tokens'"):
+        asyncio.run(compute_score("d", "c", "{}", url=fake.url, max_token=5))
+    with pytest.raises(TypeError, match="compute_score has no option 'rewards', did you mean 'reward'"):
+        asyncio.run(compute_score("d", "c", "{}", url=fake.url, rewards={}))
+    assert fake.bodies == []
+    passed: dict[str, Any] = {"reward_router_address": "127.0.0.1:1", "reward_model_tokenizer": object()}
+    call = compute_score(data_source="d", solution_str="c", ground_truth="{}", extra_info={"num_turns": None}, url=fake.url, **passed)
+    assert asyncio.run(call)["score"] == 1
+
+
+def test_answers_are_read_in_the_rendering_of_their_row_and_never_in_another(fake: Fake) -> None:
+    columns = {"prompts": ["p"] * 3, "completions": ["a", "bb", "ccc"], "instance": ["{}"] * 3}
+    scores = reward_function(fake.url)(**columns, rendering=["chat", "compact", "chat"])
+    assert scores == [1, 2, 3]
+    assert [(body["rendering"], len(body["items"])) for body in fake.bodies] == [("chat", 2), ("compact", 1)]
+    with pytest.raises(ValueError, match="rendering is 'chat', but the row was exported with 'compact'"):
+        reward_function(fake.url, rendering="chat")(**columns, rendering=["compact"] * 3)
+    asyncio.run(compute_score("d", "c", "{}", {"rendering": "compact"}, url=fake.url))
+    assert fake.bodies[-1]["rendering"] == "compact"
+    with pytest.raises(ValueError, match="exported with 'compact'"):
+        asyncio.run(compute_score("d", "c", "{}", {"rendering": "compact"}, url=fake.url, rendering="chat"))
 
 
 def test_verl_calls_share_requests(fake: Fake) -> None:
@@ -168,8 +229,9 @@ def test_the_real_service_scores_a_gold_answer_and_a_wrong_one() -> None:
     real = RewardClient(url, token, options={"rendering": "compact"})
     gold, wrong = real.score([{"instance": BOARD, "completion": GOLD, "tokens": 5}, {"instance": BOARD, "completion": "<cell:1,1>"}])
     assert (gold["code"], gold["optimal"]) == ("valid", True)
-    assert gold["score"] > 0.9
     assert (wrong["valid"], wrong["code"]) == (False, "parse-error")
+    # Without reward options: the accuracy alone.
+    assert (gold["score"], wrong["score"]) == (1, 0)
     score = asyncio.run(compute_score("d", GOLD, json.dumps(BOARD), url=url, token=token, rendering="compact"))
     assert score["valid"] == 1
     with pytest.raises(RewardServiceError, match="invalid-instance"):

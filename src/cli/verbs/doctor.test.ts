@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { enginesLack } from "../../loop/index.js";
 import { loadRecipe } from "../recipes.js";
-import { enginesLack, serverLacks } from "./doctor.js";
+import { serverLacks } from "./doctor.js";
 
 test("what an engine's Python lacks is told: itself, or packages; nothing for the embedded engine", async () => {
   const dir = mkdtempSync(join(tmpdir(), "doctor-"));

@@ -1,15 +1,12 @@
 /** `envwright doctor`: what a run needs of this machine, each tried for real. Exit code 1 when something that every run needs is missing. */
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, freemem, tmpdir, totalmem } from "node:os";
-import { delimiter, join, resolve } from "node:path";
-import { promisify } from "node:util";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 import { BoundaryError, EnvwrightError, pretrainOptionsSchema, type Recipe, Seed } from "../../core/index.js";
 import { familyByName, familyNames } from "../../environments/index.js";
 import { renderPng } from "../../evaluation/index.js";
-import { checkRecipe, newModel, usesEngine } from "../../loop/index.js";
+import { checkRecipe, enginesLack, modulesMissing, newModel, pathOf, usesEngine } from "../../loop/index.js";
 import { Engine, readModelConfig } from "../../nn/index.js";
 import { readParquet, versions, writeParquet } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
@@ -131,27 +128,10 @@ async function checkOneRecipe(name: string): Promise<Check> {
   });
 }
 
-/** What an engine outside of this process lacks here. */
-export async function enginesLack({ trainer }: Recipe): Promise<string[]> {
-  return trainer.kind === "embedded" ? [] : modulesMissing(trainer.python, [trainer.kind, "envwright"], "trainer.python");
-}
-
 /** What the server of a run's checkpoints lacks here: its program, or the module that Python is to run. */
 export async function serverLacks({ serving }: Pick<Recipe, "serving">): Promise<string[]> {
   const [program, flag, module] = serving?.command ?? [];
   if (program === undefined) return [];
   if (flag === "-m" && module !== undefined) return modulesMissing(program, [module.split(".", 1)[0]!], "serving.command");
-  const places = program.includes("/") ? [program] : (process.env.PATH ?? "").split(delimiter).map((dir) => join(dir, program));
-  return places.some((path) => existsSync(path)) ? [] : [`there is no ${program} here (serving.command names another)`];
-}
-
-/** Nothing is imported: that would take seconds. */
-async function modulesMissing(python: string, modules: readonly string[], option: string): Promise<string[]> {
-  const script = "import sys; from importlib.util import find_spec as f; print(*[m for m in sys.argv[1:] if f(m) is None])";
-  try {
-    const missing = (await promisify(execFile)(python, ["-c", script, ...modules])).stdout.trim();
-    return missing === "" ? [] : [`${python} has no ${missing.replace(" ", " and no ")} (${option} names another)`];
-  } catch (error) {
-    return [`${python} does not run: ${(error as Error).message.split("\n", 1)[0]!}`];
-  }
+  return pathOf(program) !== undefined ? [] : [`there is no ${program} here (serving.command names another)`];
 }

@@ -1,13 +1,17 @@
 /**
  * `envwright eval`: a policy on a frozen set → rates by size with intervals, in one of several formats; resumable; paired comparison. Given
- * folders of earlier evaluations instead of a policy, it asks nobody and makes their tables again, side by side.
+ * folders of earlier evaluations instead of a policy, it asks nobody and makes their tables again, side by side. Rates over a part of the
+ * set, because too much failed outside, are printed, marked, and end with exit code 1.
  */
 import { join } from "node:path";
 import { InputError, InterruptedError, SCHEMA_VERSION, setHash } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import {
+  codesNote,
   compareSetReports,
   comparisonLine,
+  instanceCount,
+  isPartial,
   PUBLISHED,
   PUBLISHED_SOURCE,
   type PublishedRow,
@@ -16,14 +20,21 @@ import {
   renderSetReport,
   type SetComparison,
   type SetReport,
-  setNotes,
   setReportRows,
 } from "../../evaluation/index.js";
 import { csvLines } from "../../evaluation/text-table.js";
 import { workerCount } from "../../loop/index.js";
 import { defineVerb, type VerbContext } from "../define-verb.js";
-import { effectiveSettings, requireSamePolicy, truncationNote } from "../effective-settings.js";
+import {
+  continuationOf,
+  effectiveSettings,
+  presentPolicy,
+  requireMovedPolicy,
+  requireSamePolicy,
+  truncationNote,
+} from "../effective-settings.js";
 import { planEvaluation, planText } from "../evaluation-plan.js";
+import { partialResult, refuseSettled } from "../evaluation-refusals.js";
 import { createEvaluation, type EvaluationRequest, openEvaluation, openSlots, runEvaluation } from "../evaluation-run.js";
 import { loadInstanceSet } from "../instance-sets.js";
 import type { Values } from "../options.js";
@@ -36,7 +47,7 @@ const OPTIONS = {
   dirs: { type: "rest", hint: "DIR...", description: "Folders of finished evaluations: their table, judged again, asking nobody" },
   policy: { type: "text", hint: "SPEC", description: POLICY_HINT },
   set: { type: "text", hint: "SET|FILE", description: "bench-3, bench-4, bench-5, or a file of instances" },
-  samples: { type: "integer", hint: "K", default: 1, least: 1, description: "Completions of each instance" },
+  samples: { type: "integer", hint: "K", least: 1, description: "Completions of each instance; 1 unless given" },
   "pass-at": { type: "list", hint: "K", description: "k of pass@k; 1, 2, 4, ... up to the samples unless given" },
   map: MAP_OPTION,
   limit: { type: "integer", hint: "N", least: 1, description: "Only the first N instances" },
@@ -48,11 +59,11 @@ const OPTIONS = {
     description: "Longest completion; 128 in the compact rendering, 4096 in chat, unless given",
   },
   objective: { type: "text", hint: "NAME", description: "Cost that optimality refers to; the family's first unless given" },
-  seed: { type: "integer", hint: "N", default: 1, least: 0, description: "Seed of sampling" },
+  seed: { type: "integer", hint: "N", least: 0, description: "Seed of sampling; 1 unless given" },
   workers: { type: "integer", hint: "N", default: 0, least: 0, description: "Engine workers; 0: one per core" },
-  family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
+  family: { type: "text", hint: "NAME", description: "Environment family; mapf-frozenlake unless given" },
   out: { type: "text", hint: "DIR", description: "Keep request, rollouts and report in this new folder" },
-  resume: { type: "text", hint: "DIR", description: "Go on with the evaluation in this folder: ask what is missing or failed outside" },
+  resume: { type: "text", hint: "DIR", description: "Go on with the evaluation in this folder: ask what is missing or failed outside; --policy only where its endpoint has moved" }, // biome-ignore format: one line
   replay: { type: "text", hint: "DIR", description: "The same as naming DIR: its table again, from its records alone" },
   compare: { type: "text", hint: "DIR", description: "Paired difference against the evaluation in this folder" },
   "price-in": { type: "number", hint: "USD", least: 0, description: "Price of a million prompt tokens; the policy file's unless given" },
@@ -65,6 +76,8 @@ const OPTIONS = {
   quiet: { type: "flag", description: "No progress on stderr" },
 } as const;
 type EvalValues = Values<typeof OPTIONS>;
+
+const FAMILY = "mapf-frozenlake";
 
 /** Folder of the recorded calls inside of an evaluation's. */
 const CALLS = "calls";
@@ -92,6 +105,8 @@ export default defineVerb({
         remedy: "leave the folders out, or the options that ask",
       });
     }
+    if (values.resume !== undefined) refuseSettled(values, "--resume", "--resume DIR, and --policy where the same model is asked at another address"); // biome-ignore format: one call
+    if (dirs.length > 0) refuseSettled(values, dirs[0]!, "folders, and how to show them");
     const passAt = readPassAt(values["pass-at"]);
     if (dirs.length === 0) return ask(values, passAt, context);
     const reference = values.compare === undefined ? undefined : (await loadEvaluation(values.compare, passAt, context.note)).report;
@@ -104,7 +119,8 @@ export default defineVerb({
 async function ask(values: EvalValues, passAt: number[] | undefined, context: VerbContext): Promise<void> {
   const json = values.json || values.format === "json";
   const settled = values.resume === undefined ? undefined : await openEvaluation(values.resume);
-  const { family: familyName, policy: spec, set } = settled ?? asked(values);
+  const { family: familyName, set, policy } = settled ?? asked(values);
+  const spec = settled === undefined ? policy : (values.policy ?? presentPolicy(settled).policy);
   const family = familyByName(familyName);
   const map = settled === undefined ? values.map : settled.map;
   const instances = await loadInstanceSet(set, family, settled?.limit ?? values.limit, openMapping(map, family));
@@ -118,7 +134,9 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
   }
   if (settled !== undefined) {
     requireSameSet(settled, instances);
-    requireSamePolicy(settled, await describePolicy(spec));
+    const described = await describePolicy(spec);
+    if (values.policy !== undefined) requireMovedPolicy(settled, spec, described);
+    requireSamePolicy(settled, described);
   }
   const earlier = values.compare === undefined ? undefined : await loadEvaluation(values.compare, passAt, context.note);
   const out = values.resume ?? values.out;
@@ -133,15 +151,16 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
   try {
     const described = opened ?? (await describePolicy(spec));
     const { rendering } = described;
-    const sampling = { temperature: values.temperature, maxTokens: values["max-tokens"], samples: values.samples };
+    const samples = values.samples ?? 1;
+    const sampling = { temperature: values.temperature, maxTokens: values["max-tokens"], samples };
     const request: EvaluationRequest = settled ?? {
       schema_version: SCHEMA_VERSION,
       ...{ policy: spec, set, set_sha256: setHash(instances), family: family.name, objective },
       ...(map === undefined ? {} : { map }),
       ...(values.limit === undefined ? {} : { limit: values.limit }),
-      samples: values.samples,
+      samples,
       ...effectiveSettings(spec, described, sampling, context.note),
-      seed: values.seed,
+      seed: values.seed ?? 1,
       rendering,
       ...(await pricesOf(values, spec)),
     };
@@ -154,20 +173,28 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
       return;
     }
     if (values.out !== undefined && values.resume === undefined) await createEvaluation(values.out, request);
+    const continuation = settled === undefined ? undefined : continuationOf(settled, spec, described);
+    if (continuation !== undefined)
+      context.note(`goes on at ${continuation.base_url} instead of ${presentPolicy(request).base_url}, which eval.json will say`);
     progress.start("completions");
-    const { report, changed } = await runEvaluation({
+    const result = await runEvaluation({
       ...{ request, family, instances, policy: opened, signal: context.signal },
       ...(passAt === undefined ? {} : { passAt }),
       ...(out === undefined ? {} : { out }),
+      ...(continuation === undefined ? {} : { continuation }),
       onProgress: (done, total) => progress.update(done, total),
     }).finally(() => progress.close());
+    const { report, changed } = result;
     if (out !== undefined) noteChanged(out, changed, context.note);
-    if (report.failed > 0 && out !== undefined) {
-      context.note(`${report.failed} samples failed outside of the policy; ask for them again: envwright eval --resume ${out}`);
+    if (report.failed > 0 && !isPartial(report)) {
+      context.note(
+        `${report.failed} samples failed outside of the policy${out === undefined ? "; kept with --out, they could be asked for again" : `; ask for them again: envwright eval --resume ${out}`}`,
+      );
     }
     const warning = truncationNote(report.total, request.max_tokens);
     if (warning !== undefined) context.note(warning);
     show({ values, reports: [report], reference: earlier?.report }, context);
+    if (isPartial(report)) throw partialResult(result, out);
   } catch (error) {
     if (!(error instanceof InterruptedError) || out === undefined) throw error;
     throw new InterruptedError({ message: error.message, remedy: `go on with: envwright eval --resume ${out}` });
@@ -189,14 +216,15 @@ function show(
   if (format === "json") printJson(document(reports, comparisons, values.published ? published : undefined));
   else if (paper) {
     print(renderPaperTable(paperTable(listed, published), format));
-    if (format === "table" || format === "markdown") print(`\n${listed.map((r) => `${r.policy}: ${setNotes(r)}`).join("\n")}`);
+    if (format === "table" || format === "markdown") print(`\n${listed.map((r) => `${r.policy}: ${codesNote(r)}`).join("\n")}`);
   } else if (format === "csv") print(csvLines(setReportRows(reports, published)));
   else {
     print(reports.map((report) => renderSetReport(report, format)).join("\n\n"));
     if (published.length > 0) print(`\n${renderPaperTable(paperTable(reports, published), format)}`);
   }
   if (format === "json" || format === "csv") return;
-  for (const comparison of comparisons) print(`${format === "latex" ? "% " : "\n"}${comparisonLine(values.compare!, comparison)}`);
+  for (const [i, comparison] of comparisons.entries())
+    print(`${format === "latex" ? "% " : "\n"}${comparisonLine(values.compare!, comparison, instanceCount(reports[i]!))}`);
 }
 
 /** One report as it stands; several as a list. */
@@ -244,12 +272,12 @@ async function pricesOf(values: EvalValues, spec: string): Promise<Pick<Evaluati
 }
 
 /** What a new evaluation cannot do without. */
-function asked(values: { policy: string | undefined; set: string | undefined; family: string }): {
+function asked(values: { policy: string | undefined; set: string | undefined; family: string | undefined }): {
   policy: string;
   set: string;
   family: string;
 } {
-  const { policy, set, family } = values;
+  const { policy, set, family = FAMILY } = values;
   if (policy !== undefined && set !== undefined) return { policy, set, family };
   throw new InputError({
     message: `--${policy === undefined ? "policy" : "set"} is missing`,

@@ -23,7 +23,7 @@ export default defineVerb({
     out: { type: "text", hint: "FILE.jsonl|.parquet", required: true, description: "File to write" },
     map: MAP_OPTION,
     rendering: { type: "choice", of: ["chat", "compact"], description: "Language of the prompts; chat unless given" },
-    system: { type: "text", hint: "TEXT", description: "A system message before each prompt (verl and TRL)" },
+    system: { type: "text", hint: "TEXT", description: "A system message before each prompt (verl, and TRL in chat)" },
     split: { type: "text", hint: "NAME", description: "extra_info.split of verl's rows; train unless given" },
     limit: { type: "integer", hint: "N", least: 1, description: "The first N instances only" },
     family: { type: "text", hint: "NAME", default: "mapf-frozenlake", description: "Environment family" },
@@ -45,7 +45,7 @@ export default defineVerb({
     const family = familyByName(values.family);
     const { to, rendering, split, system } = values;
     refuseWithoutEffect("--rendering", rendering, to !== "instances", "--to verl, trl or prompts");
-    refuseWithoutEffect("--system", system, to === "verl" || to === "trl", "--to verl or trl");
+    refuseWithoutEffect("--system", system, to === "verl" || (to === "trl" && rendering !== "compact"), "--to verl, or --to trl in chat");
     refuseWithoutEffect("--split", split, to === "verl", "--to verl");
     const maker = rowMaker(to, { family, rendering: rendering ?? "chat", split: split ?? "train", system });
     const mapping = openMapping(values.map, family);

@@ -74,7 +74,7 @@ export default defineVerb({
     const loaded = name === undefined ? undefined : loadRecipe(name, [...values.set, ...engineerOverrides(values)]);
     const found = loaded === undefined ? undefined : { ...loaded, recipe: withAbsolutePaths(loaded.recipe, loaded.dir) };
     if (loaded !== undefined && values["dry-run"]) {
-      const plan = await verlPlan(loaded.recipe, values.out ?? join("runs", loaded.recipe.name));
+      const plan = await verlPlan(found!.recipe, values.out ?? join("runs", loaded.recipe.name));
       if (json) printJson(plan);
       else print(verlPlanText(plan));
       return;

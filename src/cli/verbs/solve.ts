@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { CorruptFileError, InputError, parseJsonWith, parseWith } from "../../core/index.js";
+import { CorruptFileError, InputError, parseJsonWith, parseWith, withoutMark } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import { type Board, boardSchema, OBJECTIVES, type Objective, type SolveResult, solve } from "../../environments/mapf-frozenlake/index.js";
 import { movingAiBoard, parseMap, parseScenario } from "../../environments/mapf-frozenlake/movingai.js";
@@ -113,10 +113,11 @@ async function readBoard({ file, scenario, agents, row, map }: Asked): Promise<B
   return asBoard(parseJsonWith(z.unknown(), content, source, CorruptFileError), source);
 }
 
-function readText(file: string): Promise<string> {
-  return readFile(file, "utf8").catch((cause) => {
+async function readText(file: string): Promise<string> {
+  const content = await readFile(file, "utf8").catch((cause) => {
     throw new InputError({ message: `${file}: no such file`, value: file, expected: "an existing file", remedy: "check the path", cause });
   });
+  return withoutMark(content);
 }
 
 function explain(board: Board, objectives: readonly Objective[], result: SolveResult, steps: number | undefined): string {

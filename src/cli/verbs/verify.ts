@@ -1,6 +1,7 @@
 /**
  * `envwright verify`: completions and their instances → one verdict for each completion, in order. A wrong answer is a result and exits
- * with 0; only a file that cannot be read or an instance that is not there is refused.
+ * with 0; a file that cannot be read and an instance that is not there are refused, and an answer
+ * to another board than the one that it would be judged on, as far as the files tell.
  */
 import {
   type CompletionRecord,
@@ -11,13 +12,14 @@ import {
   parseWith,
   type Verdict,
 } from "../../core/index.js";
-import { familyByName } from "../../environments/index.js";
+import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { readRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
 import { emptyFile, loadInstanceSet } from "../instance-sets.js";
 import { MAP_OPTION, openMapping } from "../row-mapping.js";
 
-const COMPLETION = '{"instance": id or line number, "completion": text, "finish_reason": "stop" (default) or "length"}';
+const COMPLETION =
+  '{"instance": id or line number, "completion": text, "finish_reason": "stop" (default) or "length", "hash": of the instance, checked where it is given}';
 
 export default defineVerb({
   name: "verify",
@@ -37,13 +39,13 @@ export default defineVerb({
   async run(values, { print, printJson }) {
     const family = familyByName(values.family);
     const instances = await loadInstanceSet(values.instances, family, undefined, openMapping(values.map, family));
-    const find = finder(instances, values.instances);
+    const find = finder(instances, values.instances, family);
     const verdicts: { instance: CompletionRecord["instance"]; verdict: Verdict }[] = [];
     for await (const rows of readRows(values.completions)) {
       for (const row of rows) {
         const at = `${values.completions}, line ${verdicts.length + 1}`;
         const record = parseWith(completionSchema, row, at, CorruptFileError, COMPLETION);
-        const instance = find(record.instance, at);
+        const instance = find(record, at);
         verdicts.push({
           instance: record.instance,
           verdict: family.verify(instance, record.completion, record.finish_reason, values.rendering),
@@ -63,20 +65,53 @@ export default defineVerb({
   },
 });
 
-/** By id, or else by line number from 1. */
-function finder(instances: readonly InstanceBase[], source: string): (reference: string | number, at: string) => InstanceBase {
-  const byId = new Map(instances.map((instance) => [instance.id, instance]));
-  return (reference, at) => {
-    const byNumber = /^\d+$/.test(String(reference)) ? instances[Number(reference) - 1] : undefined;
-    const instance = (typeof reference === "string" ? byId.get(reference) : undefined) ?? byNumber;
-    if (instance !== undefined) return instance;
-    throw new InputError({
-      message: `${at}: there is no instance ${JSON.stringify(reference)} in ${source}`,
-      value: reference,
-      expected: `an id of that file, or a line number from 1 to ${instances.length}`,
-      remedy: "check that both files belong together",
-    });
+type Find = (record: Pick<CompletionRecord, "instance" | "hash">, at: string) => InstanceBase;
+
+/** By id, or else by line number from 1. A hash beside it must be the instance's, and tells boards of one id apart. */
+function finder(instances: readonly InstanceBase[], source: string, family: AnyFamily): Find {
+  const rows = new Map<string, number[]>();
+  instances.forEach(({ id }, i) => {
+    const same = rows.get(id);
+    if (same === undefined) rows.set(id, [i]);
+    // The same board again is no other: its answers are judged alike.
+    else if (!same.some((j) => isSameBoard(instances[j]!, instances[i]!, family))) same.push(i);
+  });
+  return ({ instance: reference, hash }, at) => {
+    const byNumber = /^\d+$/.test(String(reference)) && Number(reference) <= instances.length ? [Number(reference) - 1] : [];
+    const candidates = (typeof reference === "string" ? rows.get(reference) : undefined) ?? byNumber.filter((i) => i >= 0);
+    const [first] = candidates;
+    if (first === undefined) {
+      throw new InputError({
+        message: `${at}: there is no instance ${JSON.stringify(reference)} in ${source}`,
+        value: reference,
+        expected: `an id of that file, or a line number from 1 to ${instances.length}`,
+        remedy: "check that both files belong together",
+      });
+    }
+    const matching = hash === undefined ? candidates : candidates.filter((i) => instances[i]!.hash === hash);
+    if (matching.length === 0) {
+      throw new InputError({
+        message: `${at}: the hash ${hash} is not that of ${JSON.stringify(reference)} in ${source}, row ${first + 1} (${instances[first]!.hash})`,
+        value: hash,
+        expected: "an answer to the board that it is judged on",
+        remedy: "give the set that was asked: ids hold the seed and the place, and sets of one seed share them",
+      });
+    }
+    if (matching.length > 1) {
+      throw new InputError({
+        message: `${at}: ${JSON.stringify(reference)} is the id of different boards in ${source}, rows ${matching.map((i) => i + 1).join(" and ")}`,
+        value: reference,
+        expected: "an id that stands on one board",
+        remedy: `name the board by its line number (${matching[0]! + 1}), keep the hash of the exported prompt in the row, or give the boards distinct ids`,
+      });
+    }
+    return instances[matching[0]!]!;
   };
+}
+
+/** The canonical hash is that of the turned board too; the prompt is what was answered. */
+function isSameBoard(a: InstanceBase, b: InstanceBase, family: AnyFamily): boolean {
+  return a.hash === b.hash && family.prompt(a, "compact") === family.prompt(b, "compact");
 }
 
 /** The stable form of a verdict: costs by their own names beside the rest. */

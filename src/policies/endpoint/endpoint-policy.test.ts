@@ -258,8 +258,34 @@ describe("a fault of the endpoint", () => {
 
   it("that no retry can mend is not retried", async () => {
     const { policy, waits } = await policyOver(() => refusal(404, "no such model"));
-    expect(texts(await policy.complete(requests(1)))).toEqual(["endpoint: HTTP 404: no such model"]);
+    expect(texts(await policy.complete(requests(1)))).toEqual([
+      `endpoint: HTTP 404 from ${endpoint.baseUrl}/chat/completions: no such model`,
+    ]);
     expect(waits).toEqual([]);
+  });
+
+  it("that is about the address names it, and says where /v1 may be missing", async () => {
+    const { policy: known } = await policyOver(() => json(404, { detail: "Not Found" }));
+    expect(texts(await known.complete(requests(1)))[0]).not.toContain("missing");
+    for (const [reply, said] of [
+      [json(404, { detail: "Not Found" }), "HTTP 404 from http://moved.test/chat/completions: "],
+      [json(405, "Method Not Allowed"), "HTTP 405 from http://moved.test/chat/completions: "],
+      [json(200, "<html>"), "the response of http://moved.test/chat/completions is not JSON: <html>"],
+      [json(200, { ok: true }), "the response of http://moved.test/chat/completions is not a chat completion"],
+    ] as const) {
+      await endpoint.close();
+      endpoint = await startTestEndpoint(() => reply);
+      const options = endpointOptions({ endpoint: "vllm", model: "m", base_url: "http://moved.test", retries: { most: 0 } }, "test");
+      const { host } = new URL(endpoint.baseUrl);
+      const policy = new EndpointPolicy(options, {
+        key: undefined,
+        random: Seed.root("test").at(0),
+        fetch: (url, init) => fetch(String(url).replace("moved.test", host), init),
+      });
+      const [failure] = texts(await policy.complete(requests(1)));
+      expect(failure).toContain(said);
+      expect(failure).toContain("; the base URL has no /v1, which may be missing: http://moved.test/v1");
+    }
   });
 
   const google = (message: string) => [{ error: { code: 400, message, status: "INVALID_ARGUMENT" } }];

@@ -1,3 +1,4 @@
+export * from "./address.js";
 export * from "./answer.js";
 export * from "./budget.js";
 export * from "./call-record.js";

@@ -48,6 +48,8 @@ export type AttemptOutcome =
 
 /** Statuses that may pass by themselves. */
 const PASSING = new Set([408, 409, 425, 429]);
+/** Statuses that are about the address rather than the request. */
+const NOWHERE = new Set([404, 405]);
 const SHOWN = 300;
 
 interface Exchange {
@@ -135,20 +137,37 @@ export class Transport {
       return {
         kind: "failed",
         status,
-        message: `HTTP ${status}: ${shorten(messageIn(body), SHOWN)}`,
+        message: NOWHERE.has(status)
+          ? `HTTP ${status} from ${this.asked()}: ${shorten(messageIn(body), SHOWN)}${this.missingVersion()}`
+          : `HTTP ${status}: ${shorten(messageIn(body), SHOWN)}`,
         isRetryable: status >= 500 || PASSING.has(status),
         ...(asked === undefined ? {} : { retryAfter: asked }),
         body,
       };
     }
     const value = parsed(body);
-    if (value === undefined)
-      return { kind: "failed", status, message: `the response is not JSON: ${shorten(body, 80)}`, isRetryable: true };
+    if (value === undefined) {
+      const message = `the response of ${this.asked()} is not JSON: ${shorten(body, 80)}${this.missingVersion()}`;
+      return { kind: "failed", status, message, isRetryable: true };
+    }
     const response = chatResponseSchema.safeParse(value);
     if (response.success) return { kind: "answered", status, response: response.data };
     const hasError = typeof value === "object" && value !== null && "error" in value;
-    const message = hasError ? shorten(messageIn(body), SHOWN) : "the response is not a chat completion";
+    const message = hasError
+      ? shorten(messageIn(body), SHOWN)
+      : `the response of ${this.asked()} is not a chat completion${this.missingVersion()}`;
     return { kind: "failed", status, message, isRetryable: true };
+  }
+
+  /** Where a chat request goes. */
+  private asked(): string {
+    return this.redact(`${this.options.baseUrl}/chat/completions`);
+  }
+
+  /** A hint where the base URL is most likely short of its last part. */
+  private missingVersion(): string {
+    const { baseUrl } = this.options;
+    return /\/v\d/.test(new URL(baseUrl).pathname) ? "" : this.redact(`; the base URL has no /v1, which may be missing: ${baseUrl}/v1`);
   }
 
   private redact(text: string): string {

@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
-import { accuracyWeight, rewardOf } from "../../rewards/index.js";
+import { accuracyTerm, accuracyWeight, rewardOf } from "../../rewards/index.js";
 import { type ItemErrorCode, type ScoreResult, scoreItemSchema, scoreRequestSchema } from "./schema.js";
 
 /** What holds for requests that do not say otherwise. */
@@ -23,6 +23,7 @@ export interface JudgeDefaults {
   rendering: Rendering;
   /** The family's first objective unless given. */
   objective?: string | undefined;
+  /** Without them the reward is the accuracy term alone: which lengths are short or long is the policy's, and no default would suit. */
   reward?: RewardOptions | undefined;
 }
 
@@ -35,6 +36,7 @@ export interface Judgement {
 }
 
 const MAX_CACHED = 8192;
+const { v_min: V_MIN } = rewardOptionsSchema.parse({});
 
 export class Judge {
   private readonly instances = new Map<string, InstanceBase>();
@@ -64,8 +66,8 @@ export class Judge {
     const objective = request.objective ?? this.defaults.objective ?? family.objectives[0]!;
     if (!family.objectives.includes(objective)) return refusal(`objective: ${objective} is not one of ${family.objectives.join(", ")}`);
     const rendering = request.rendering ?? this.defaults.rendering;
-    const options = request.reward ?? this.defaults.reward ?? rewardOptionsSchema.parse({});
-    const weight = accuracyWeight(request.ema_valid ?? emaValid, options);
+    const options = request.reward ?? this.defaults.reward;
+    const weight = options === undefined ? 1 : accuracyWeight(request.ema_valid ?? emaValid, options);
 
     const codes: Record<string, number> = {};
     const scored: JudgedCompletion[] = [];
@@ -86,7 +88,7 @@ export class Judge {
       const tokens = item.data.tokens ?? estimatedTokens(completion, rendering);
       let reward: Reward;
       try {
-        reward = rewardOf(verdict, tokens, objective, weight, options);
+        reward = options === undefined ? accuracyAlone(verdict, objective) : rewardOf(verdict, tokens, objective, weight, options);
       } catch (error) {
         // A plan that beats the recorded optimum shows the record to be wrong.
         if (!(error instanceof InputError)) throw error;
@@ -112,6 +114,11 @@ export class Judge {
     this.instances.set(key, instance);
     return instance;
   }
+}
+
+function accuracyAlone(verdict: Verdict, objective: string): Reward {
+  const accuracy = accuracyTerm(verdict, objective, V_MIN);
+  return { total: accuracy, accuracy, length: 0, weight: 1 };
 }
 
 function parseInstance(text: string): unknown {

@@ -2,6 +2,8 @@
  * The reward service: POST /v1/score judges a batch with the loop's verifier and reward; GET /metrics is for Prometheus; /health is the
  * host's. What cannot be judged is an error, of the request or of its item, and never a score of zero.
  *
+ * Without reward options, of the request or of the service, a score is the accuracy term alone.
+ *
  * With `stepSize` the service moves the adaptive weight as the loop's scorer does: once per training step, that is, after that many
  * judged completions. Requests that carry `ema_valid` are judged under theirs and move nothing.
  *

@@ -53,6 +53,27 @@ describe("scores", () => {
     expect(results[3]!.code).toBe("truncated");
   });
 
+  test("without reward options are the accuracy alone: 0 for what is not valid however short, and no less for a long plan", async () => {
+    const [instance, ...others] = instances as [Instance, ...Instance[]];
+    const other = others.find(({ agents }) => agents.length === instance.agents.length)!;
+    const items = [
+      { id: 1, instance, completion: "no" },
+      { id: 2, instance, completion: gold(other), tokens: 1 },
+      { id: 3, instance, completion: gold(instance), tokens: 500 },
+      { id: 4, instance, completion: gold(instance), tokens: 1 },
+      { id: 5, instance, completion: gold(instance), tokens: 1, finish_reason: "length" },
+    ];
+    const scores = (await ask({ items })).map((r) => [r.valid, r.score, r.accuracy, r.length, r.weight]);
+    const [right, wrong] = [
+      [true, 1, 1, 0, 1],
+      [false, 0, 0, 0, 1],
+    ];
+    expect(scores).toEqual([wrong, wrong, right, right, wrong]);
+    // With options all terms count, whichever of them are given.
+    const [given] = await ask({ items: items.slice(1, 2), reward: { length_max: 100 } });
+    expect(given!.score).toBeCloseTo(0.2, 12);
+  });
+
   test("an item that cannot be judged has an error and no score, the others are scored, all with the same keys", async () => {
     const [instance] = instances as [Instance];
     const items = [

@@ -23,6 +23,7 @@ export const scoreRequestSchema = z.strictObject({
   family: z.string().optional(),
   rendering: z.enum(["chat", "compact"]).optional(),
   objective: z.string().optional(),
+  /** Of a recipe. Without them, and without the service's, the score is the accuracy term alone. */
   reward: rewardOptionsSchema.optional(),
   /** The moving average of the valid rate, on which the accuracy weight depends. */
   ema_valid: z.number().min(0).max(1).optional(),

@@ -20,7 +20,7 @@ test("a step of TRL or verl with a NaN keeps its other numbers", () => {
     step: 1,
     values: { reward: 0.5, loss: 0.25 },
   });
-  const verl = new VerlAdapter(verlTrainerSchema.parse({ kind: "verl", grpo }), "mapf-frozenlake");
+  const verl = new VerlAdapter(verlTrainerSchema.parse({ kind: "verl", grpo }), { family: "mapf-frozenlake", rendering: "compact" });
   expect(verl.readMetrics('{"step": 2, "data": {"critic/rewards/mean": 0.5, "actor/grad_norm": NaN}}')).toEqual({
     step: 1,
     values: { reward: 0.5 },

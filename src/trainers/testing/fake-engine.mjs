@@ -1,11 +1,16 @@
 #!/usr/bin/env node
 /**
  * An engine process for tests: reads what TRL's script or verl's command line would be given, samples fixed answers, has them judged by the
- * running reward service, writes metrics as the engine does and copies its starting checkpoint. FAKE_FAULT makes it fail.
+ * running reward service, writes metrics as the engine does and copies its starting checkpoint. FAKE_FAULT makes it fail. Asked with `-c`, as
+ * a run asks its engine's Python which modules are missing, it lacks none.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 
+if (process.argv[2] === "-c") {
+  console.log("");
+  process.exit(0);
+}
 const fault = process.env.FAKE_FAULT ?? "";
 const once = process.env.FAKE_ONCE;
 const [, , , module, ...rest] = process.argv;

@@ -6,18 +6,20 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigError, type InstanceBase, type Rendering, type TrlTrainerOptions } from "../../core/index.js";
+import type { InstanceBase, Rendering, TrlTrainerOptions } from "../../core/index.js";
+import { launcherOf } from "../engine/engine-paths.js";
 import type { EngineAdapter, EngineJob } from "../engine/engine-trainer.js";
 import { parseMetricsLine } from "../engine/metrics-line.js";
 import type { RewardEndpoint } from "../engine/reward-endpoint.js";
 import type { TrainStageRequest } from "../trainer.js";
+import { grpoArguments } from "./grpo-arguments.js";
 
 export class TrlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
   readonly kind = "trl";
   readonly retries: number;
   readonly rewardHost: string;
 
-  /** @throws {ConfigError} for options that TRL has no counterpart for. */
+  /** @throws {ConfigError} for options that TRL has no counterpart for, and entries of `grpo_config` that are the run's own. */
   constructor(
     private readonly options: TrlTrainerOptions,
     private readonly rendering: Rendering,
@@ -60,11 +62,11 @@ export class TrlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
       grpo: grpoArguments(options, file("trl"), seed),
     };
     await writeFile(file("config.json"), `${JSON.stringify(config, null, 2)}\n`);
-    const [launcher, ...before] = options.launch;
+    const before = options.launch.slice(1);
     const script = ["-m", "envwright.train_trl", file("config.json")];
     return {
       command: {
-        command: launcher ?? options.python,
+        command: launcherOf(options) ?? options.python,
         args: [...before, ...script],
         cwd: work,
         env: {
@@ -92,61 +94,4 @@ export class TrlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
     }
     return { step: Math.round(step / this.options.grpo.updates) - 1, values };
   }
-}
-
-/** The arguments of GRPOConfig. */
-function grpoArguments(options: TrlTrainerOptions, output: string, seed: number): Record<string, unknown> {
-  const { grpo, processes, micro_batch: micro } = options;
-  const { optimiser } = grpo;
-  if (optimiser.name !== "adamw") throw unsupported("trainer.grpo.optimiser.name", optimiser.name, "adamw");
-  if (grpo.tokens !== undefined) throw unsupported("trainer.grpo.tokens", grpo.tokens, "no value: stages end by steps");
-  const perUpdate = (grpo.prompts * grpo.group) / (grpo.updates * processes);
-  const batch = Math.min(micro ?? perUpdate, perUpdate);
-  if (!Number.isInteger(perUpdate) || perUpdate % batch !== 0) {
-    throw unsupported(
-      "trainer.grpo.prompts × group",
-      grpo.prompts * grpo.group,
-      `a multiple of updates (${grpo.updates}) × processes (${processes}) × micro_batch (${micro ?? "none"})`,
-    );
-  }
-  const accumulation = perUpdate / batch;
-  return {
-    output_dir: output,
-    use_cpu: options.device === "cpu",
-    bf16: options.dtype === "bfloat16",
-    gradient_checkpointing: false,
-    report_to: "none",
-    save_strategy: "no",
-    disable_tqdm: true,
-    logging_steps: grpo.updates,
-    max_steps: grpo.steps * grpo.updates,
-    per_device_train_batch_size: batch,
-    gradient_accumulation_steps: accumulation,
-    steps_per_generation: grpo.updates * accumulation,
-    num_generations: grpo.group,
-    max_completion_length: grpo.max_tokens,
-    temperature: grpo.temperature,
-    top_k: 0,
-    top_p: 1,
-    loss_type: grpo.loss,
-    epsilon: grpo.clip_low,
-    epsilon_high: grpo.clip_high,
-    beta: grpo.kl,
-    scale_rewards: grpo.scale_rewards,
-    mask_truncated_completions: grpo.mask_truncated,
-    learning_rate: optimiser.lr,
-    lr_scheduler_type: "constant_with_warmup",
-    warmup_steps: optimiser.warmup,
-    weight_decay: optimiser.weight_decay,
-    adam_beta1: optimiser.beta1,
-    adam_beta2: optimiser.beta2,
-    max_grad_norm: optimiser.max_grad_norm,
-    remove_unused_columns: false,
-    dataloader_pin_memory: options.device === "gpu",
-    seed,
-  };
-}
-
-function unsupported(path: string, value: unknown, expected: string): ConfigError {
-  return new ConfigError({ message: `${path} is ${value}, which the trainer trl cannot do`, value, expected, remedy: `change ${path}` });
 }

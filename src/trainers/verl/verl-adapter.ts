@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { cp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigError, type InstanceBase, type VerlTrainerOptions } from "../../core/index.js";
+import { ConfigError, type InstanceBase, type Recipe, type VerlTrainerOptions } from "../../core/index.js";
 import type { EngineAdapter, EngineJob } from "../engine/engine-trainer.js";
 import { parseMetricsLine } from "../engine/metrics-line.js";
 import type { RewardEndpoint } from "../engine/reward-endpoint.js";
@@ -35,7 +35,7 @@ export class VerlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
 
   constructor(
     private readonly options: VerlTrainerOptions,
-    private readonly family: string,
+    private readonly recipe: Pick<Recipe, "family" | "rendering">,
   ) {
     this.retries = options.retries;
     this.rewardHost = options.reward_host;
@@ -58,7 +58,7 @@ export class VerlAdapter<I extends InstanceBase> implements EngineAdapter<I> {
     const file = (name: string) => join(work, name);
     const row = (instance: I, split: string, index: number) => {
       const prompt = [{ role: "user", content: request.prompt(instance) }];
-      return verlRow({ family: this.family, instance, stratum: request.stratum(instance), prompt, split, index });
+      return verlRow({ ...this.recipe, instance, stratum: request.stratum(instance), prompt, split, index });
     };
     const rows = (split: string, instances: readonly I[]) =>
       instances.map((instance, i) => `${JSON.stringify(row(instance, split, i))}\n`).join("");

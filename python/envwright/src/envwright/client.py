@@ -1,21 +1,27 @@
-"""The client of the reward service: batches over HTTP, with a time limit and retries. Standard library only.
+"""The client of the reward service: batches over HTTP, with a time limit, and tried again while an outage lasts. Standard library only.
 
 Failures are never scores: what cannot be scored raises RewardServiceError.
 """
 
 from __future__ import annotations
 
+import difflib
 import http.client
+import inspect
 import json
+import logging
 import random
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 MAX_BATCH = 4096
 _RETRIED = frozenset({408, 429, 500, 502, 503, 504})
+# Longest pause between two attempts, in seconds.
+_LONGEST_PAUSE = 15.0
+_log = logging.getLogger("envwright")
 
 
 class _RequiredItem(TypedDict):
@@ -55,6 +61,12 @@ class RewardServiceError(RuntimeError):
 class RewardClient:
     """Scores batches. `options` are sent with every request: family, rendering, objective, reward, ema_valid.
 
+    Without `reward` (as in a recipe) the stand-alone service pays the accuracy term alone, and 0 for whatever is not valid.
+
+    A batch that fails in a way that may pass is sent again for `retry_for` seconds, ten minutes unless given, so that a service that is
+    started anew does not end a training job; each attempt may take `timeout` seconds. `retries`, where given, bounds the attempts after
+    the first as well. A refusal (a wrong token, a request that the service does not understand) raises at once.
+
     Safe to share between threads: every request has a connection of its own.
     """
 
@@ -64,7 +76,8 @@ class RewardClient:
         token: str | None = None,
         *,
         timeout: float = 60.0,
-        retries: int = 4,
+        retry_for: float = 600.0,
+        retries: int | None = None,
         backoff: float = 0.25,
         batch: int = 256,
         options: dict[str, Any] | None = None,
@@ -77,6 +90,7 @@ class RewardClient:
         self.url = url.rstrip("/")
         self.token = token
         self.timeout = timeout
+        self.retry_for = retry_for
         self.retries = retries
         self.backoff = backoff
         self.batch = batch
@@ -105,25 +119,28 @@ class RewardClient:
     def _post(self, body: bytes) -> Any:
         # A batch whose answer was lost may have been counted: the service answers a key that it knows without judging again.
         key = uuid.uuid4().hex
-        failure = ""
-        for attempt in range(self.retries + 1):
-            if attempt > 0:
-                time.sleep(self.backoff * 2 ** (attempt - 1) * (0.5 + random.random()))
+        started = time.monotonic()
+        pause = self.backoff
+        attempts = 0
+        while True:
+            attempts += 1
             try:
                 status, text = self._request(body, key)
-            except (OSError, http.client.HTTPException) as error:
-                failure = f"{type(error).__name__}: {error}"
-                continue
-            if status == 200:
-                try:
+                if status == 200:
                     return json.loads(text)
-                except ValueError:
-                    failure = "the answer is not JSON"
-                    continue
-            failure = f"status {status}: {text[:300].decode(errors='replace')}"
-            if status not in _RETRIED:
-                break
-        raise RewardServiceError(f"{self.url}: {failure} ({attempt + 1} attempts)")
+                failure = f"status {status}: {text[:300].decode(errors='replace')}"
+                passing = status in _RETRIED
+            except (OSError, http.client.HTTPException) as error:
+                failure, passing = f"{type(error).__name__}: {error}", True
+            except ValueError:
+                failure, passing = "the answer is not JSON", True
+            elapsed = time.monotonic() - started
+            left = self.retry_for - elapsed
+            if not passing or left <= 0 or (self.retries is not None and attempts > self.retries):
+                raise RewardServiceError(f"{self.url}: {failure} ({attempts} attempts in {elapsed:.0f} s)")
+            _log.warning("%s: %s; trying again for up to %.0f s", self.url, failure, left)
+            time.sleep(min(left, pause * (0.5 + random.random())))
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _request(self, body: bytes, key: str) -> tuple[int, bytes]:
         parts = urlsplit(self.url)
@@ -138,3 +155,20 @@ class RewardClient:
             return response.status, response.read()
         finally:
             connection.close()
+
+
+def refuse_unknown(function: Callable[..., Any], unknown: Iterable[str]) -> None:
+    """Raises TypeError for an option that is none: a misspelt one would be passed over, and the scores be others than were asked for."""
+    parameters = inspect.signature(function).parameters.values()
+    options = sorted(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
+    for name in unknown:
+        close = difflib.get_close_matches(name, options, n=1)
+        meant = f", did you mean {close[0]!r}?" if close else ""
+        raise TypeError(f"{function.__name__} has no option {name!r}{meant} (options: {', '.join(options)})")
+
+
+def one_rendering(given: str | None, recorded: str | None) -> str | None:
+    """The rendering of a row: what the data set records, or else what the caller says. Raises ValueError where they differ."""
+    if given is not None and recorded is not None and given != recorded:
+        raise ValueError(f"rendering is {given!r}, but the row was exported with {recorded!r}: leave it out, or export the set again")
+    return recorded if given is None else given

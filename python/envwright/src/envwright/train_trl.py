@@ -33,7 +33,9 @@ def main(path: str) -> None:
     from envwright.trl_reward import reward_function
 
     tokenizer = AutoTokenizer.from_pretrained(config["model"], padding_side="left")
-    model = AutoModelForCausalLM.from_pretrained(config["model"], dtype=config["dtype"])
+    # GRPOTrainer passes these on only where it loads the model itself.
+    loading = {"dtype": config["dtype"], **(config["grpo"].pop("model_init_kwargs", None) or {})}
+    model = AutoModelForCausalLM.from_pretrained(config["model"], **loading)
     rows = [json.loads(line) for line in Path(config["data"]).read_text().splitlines()]
     arguments = GRPOConfig(**config["grpo"])
     reward = reward_function(

@@ -11,7 +11,7 @@ import os
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from envwright.client import Item, Result, RewardClient
+from envwright.client import Item, Result, RewardClient, one_rendering, refuse_unknown
 
 
 class _Batcher:
@@ -71,7 +71,8 @@ async def compute_score(
     token: str | None = None,
     token_env: str = "ENVWRIGHT_REWARD_TOKEN",
     timeout: float = 60.0,
-    retries: int = 4,
+    retry_for: float = 600.0,
+    retries: int | None = None,
     batch: int = 256,
     linger: float = 0.02,
     family: str | None = None,
@@ -81,22 +82,33 @@ async def compute_score(
     tokenizer: str | None = None,
     max_tokens: int | None = None,
     response_length: int | None = None,
-    **_: Any,
+    reward_router_address: str | None = None,
+    reward_model_tokenizer: Any = None,
+    **unknown: Any,
 ) -> dict[str, float]:
     """The score of one completion: `score` and a constant set of numbers beside it.
 
-    `ground_truth` is the instance as JSON text. Its length is `response_length`, as an argument or in `extra_info`, where verl's reward
-    manager gives one. Those of 0.9.1 give the decoded text alone: then, with `tokenizer` (a folder or hub name), the text is tokenised again
-    and the end token added, which is off by some tokens where the policy did not sample the tokeniser's own pieces. Without either the service
-    estimates it. `max_tokens` tokens or more count as truncated, so an answer that ends with the very last token does as well where its
-    length is given. The token is best given by environment.
+    `ground_truth` is the instance as JSON text, `extra_info["rendering"]`, where exported rows have it, how the answer is read. `family`,
+    `objective` and `reward` (as in a recipe) are the service's: without `reward` the stand-alone service pays the accuracy term alone, and 0
+    for whatever is not valid. `retry_for` is how many seconds an outage is waited out. verl's managers also pass `reward_router_address` and
+    `reward_model_tokenizer` where a reward model runs; they are not used. Any other option raises TypeError.
+
+    The completion's length is `response_length`, as an argument or in `extra_info`, where verl's reward manager gives one. Those of 0.9.1
+    give the decoded text alone: then, with `tokenizer` (a folder or hub name), the text is tokenised again and the end token added, which is
+    off by some tokens where the policy did not sample the tokeniser's own pieces. Without either the service estimates it. `max_tokens`
+    tokens or more count as truncated, so an answer that ends with the very last token does as well where its length is given. The token is
+    best given by environment.
     """
-    options = {"family": family, "rendering": rendering, "objective": objective, "reward": _plain(reward)}
+    if unknown:
+        refuse_unknown(compute_score, unknown)
+    read_as = one_rendering(rendering, (extra_info or {}).get("rendering"))
+    options = {"family": family, "rendering": read_as, "objective": objective, "reward": _plain(reward)}
     secret = token or os.environ.get(token_env)
-    key = json.dumps([url, secret, timeout, retries, batch, linger, options], sort_keys=True)
+    key = json.dumps([url, secret, timeout, retry_for, retries, batch, linger, options], sort_keys=True)
     mine = _batchers.setdefault(asyncio.get_running_loop(), {})
     if key not in mine:
-        mine[key] = _Batcher(RewardClient(url, secret, timeout=timeout, retries=retries, batch=batch, options=options), linger)
+        client = RewardClient(url, secret, timeout=timeout, retry_for=retry_for, retries=retries, batch=batch, options=options)
+        mine[key] = _Batcher(client, linger)
     item: Item = {"instance": ground_truth, "completion": solution_str}
     sampled = response_length if response_length is not None else (extra_info or {}).get("response_length")
     if sampled is not None or tokenizer is not None:
