@@ -50,6 +50,8 @@ export async function compileAssembly(entry: string): Promise<Uint8Array> {
   return bytes;
 }
 
+let partsModule: Promise<object> | undefined;
+
 /** An instance of assembly/for-tests.ts: parts of the searches, to be tested alone. */
 export async function partsOfSearches(): Promise<Parts> {
   const exhausted = () => {
@@ -58,8 +60,8 @@ export async function partsOfSearches(): Promise<Parts> {
   const never = () => {
     throw new Error("asked for what no test of a part asks for");
   };
-  const bytes = await compileAssembly("for-tests.ts");
-  const parts = instantiated(compiled(bytes), {
+  partsModule ??= compileAssembly("for-tests.ts").then(compiled);
+  const parts = instantiated(await partsModule, {
     budget: { exhausted },
     solver: { deepenWithin: never },
     env: { abort: never },
