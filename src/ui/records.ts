@@ -256,7 +256,8 @@ export interface Comparison {
 
 export interface EvaluationEntry {
   id: string;
-  report: Omit<SetReport, "outcomes"> | null;
+  /** Rates are over the instances that were answered; `partial`: so much failed outside that they are not the set's. */
+  report: (Omit<SetReport, "outcomes"> & { instances: number; partial: boolean }) | null;
   problem: string | null;
 }
 

@@ -1,5 +1,5 @@
 /** Evaluations of the served folder as the page shows them, made by the command line on a few boards. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,4 +48,14 @@ test("a report is read and compared once until it changes", async () => {
   const anew = await evaluations.benchmarks();
   expect(anew.paired[0]!.valid).not.toBe(first.paired[0]!.valid);
   expect(anew.paired).toEqual(first.paired);
+});
+
+test("an evaluation of which much failed outside is told to be over the boards that were answered", async () => {
+  cpSync(join(dir, "b"), join(dir, "half"), { recursive: true });
+  const report = JSON.parse(readFileSync(join(dir, "half", "report.json"), "utf8"));
+  report.total = { ...report.total, n: 4, answers: 4, failed: 4, failed_share: 0.5 };
+  writeFileSync(join(dir, "half", "report.json"), JSON.stringify(report));
+  const { evaluations } = await new Evaluations(ServedRoot.at(dir)).benchmarks();
+  const shown = evaluations.flatMap((e) => (e.report === null ? [] : [[e.id, e.report.instances, e.report.partial]]));
+  expect(shown).toEqual([["a", 8, false], ["b", 8, false], ["fewer", 6, false], ["half", 8, true]]); // biome-ignore format: one table
 });

@@ -5,7 +5,15 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CorruptFileError, EnvwrightError, parseJsonWith } from "../../core/index.js";
-import { compareSetReports, PUBLISHED, PUBLISHED_SOURCE, type SetReport, setReportSchema } from "../../evaluation/index.js";
+import {
+  compareSetReports,
+  instanceCount,
+  isPartial,
+  PUBLISHED,
+  PUBLISHED_SOURCE,
+  type SetReport,
+  setReportSchema,
+} from "../../evaluation/index.js";
 import type { Benchmarks, Difference, EvaluationEntry } from "../records.js";
 import type { ServedRoot } from "./root.js";
 
@@ -74,7 +82,7 @@ async function readReport(id: string, path: string): Promise<Omit<Known, "mark">
   try {
     const full = parseJsonWith(setReportSchema, await readFile(path, "utf8"), path, CorruptFileError);
     const { outcomes: _, ...report } = full;
-    return { entry: { id, report, problem: null }, full };
+    return { entry: { id, report: { ...report, instances: instanceCount(full), partial: isPartial(full) }, problem: null }, full };
   } catch (error) {
     const problem = error instanceof EnvwrightError ? error.explain() : String((error as Error).message);
     return { entry: { id, report: null, problem }, full: null };

@@ -43,19 +43,25 @@ export function BenchmarksView() {
   );
 }
 
+type Cell = NonNullable<EvaluationEntry["report"]>["total"];
+
+const answered = ({ total, instances }: NonNullable<EvaluationEntry["report"]>): string =>
+  total.n === instances ? count(total.n) : `${count(total.n)} of ${count(instances)}`;
+
 function Group({ title, entries, paired }: { title: string; entries: EvaluationEntry[]; paired: Benchmarks["paired"] }) {
   const sizes = [...new Set(entries.flatMap((e) => Object.keys(e.report!.by_size)))].sort(byNumber);
-  const rate = (r: { rate: number; interval: readonly [number, number] } | undefined) =>
-    r === undefined ? (
+  const rate = (cell: Cell | undefined, of: "valid" | "optimal") =>
+    cell === undefined || cell.n === 0 ? (
       "–"
     ) : (
       <span class="rate-cell">
-        {percent(r.rate)}
+        {percent(cell[of].rate)}
         <span class="muted small">
-          {(100 * r.interval[0]).toFixed(1)}–{(100 * r.interval[1]).toFixed(1)}
+          {(100 * cell[of].interval[0]).toFixed(1)}–{(100 * cell[of].interval[1]).toFixed(1)}
         </span>
       </span>
     );
+  const partial = entries.filter((e) => e.report!.partial);
   return (
     <section class="panel">
       <h2>{title}</h2>
@@ -64,15 +70,22 @@ function Group({ title, entries, paired }: { title: string; entries: EvaluationE
         head={["evaluation", "n", "valid", "optimal", ...sizes.map((s) => `valid, size ${s}`)]}
         rows={entries.map((e) => [
           <span key="n" class="name-cell">
-            {e.id} <span class="muted small">{short(e.report!.policy)}</span>
+            {e.id}
+            {e.report!.partial ? " ‡" : ""} <span class="muted small">{short(e.report!.policy)}</span>
           </span>,
-          count(e.report!.total.n),
-          rate(e.report!.total.valid),
-          rate(e.report!.total.optimal),
-          ...sizes.map((s) => rate(e.report!.by_size[s]?.valid)),
+          answered(e.report!),
+          rate(e.report!.total, "valid"),
+          rate(e.report!.total, "optimal"),
+          ...sizes.map((s) => rate(e.report!.by_size[s], "valid")),
         ])}
       />
       <p class="muted small">Below each rate its 95 % interval over instances, in per cent.</p>
+      {partial.length === 0 ? null : (
+        <p class="muted small">
+          ‡ Over what was answered and not over the set:{" "}
+          {partial.map((e) => `${e.id}, ${percent(e.report!.total.failed_share)} of the samples failed outside`).join("; ")}.
+        </p>
+      )}
       <Paired entries={entries} paired={paired.filter((p) => entries.some((e) => e.id === p.id))} />
     </section>
   );
