@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isMachineSetting, MACHINE_SETTINGS, withoutMachineSettings } from "./machine-settings.js";
+import { isMachineSetting, MACHINE_SETTINGS, toldSetting, withoutMachineSettings } from "./machine-settings.js";
 import { recipeSchema, trlTrainerSchema, verlTrainerSchema } from "./recipe.js";
 import { servingOptionsSchema } from "./serving-options.js";
 
@@ -29,4 +29,9 @@ test("recipes that differ in them alone are the same without them", () => {
     plain,
   );
   expect(withoutMachineSettings(recipe({ dtype: "bfloat16" }))).not.toEqual(plain);
+});
+
+test("variables of an environment are told by their names alone", () => {
+  const set = ["trainer.environment.HF_TOKEN=hf_secret", 'serving.environment={"KEY": "secret"}', "trainer.micro_batch=2"];
+  expect(set.map(toldSetting)).toEqual(["trainer.environment.HF_TOKEN=…", "serving.environment=…", "trainer.micro_batch=2"]);
 });

@@ -18,6 +18,12 @@ export function isMachineSetting(path: string): boolean {
   return MACHINE_SETTINGS.some((setting) => path === setting || path.startsWith(`${setting}.`));
 }
 
+/** `PATH=VALUE` as it may be told: variables of an environment may be keys, so their values are left out. */
+export function toldSetting(assignment: string): string {
+  const [path] = assignment.split("=", 1) as [string];
+  return /^(trainer|serving)\.environment(\.|$)/.test(path) ? `${path}=…` : assignment;
+}
+
 /** The recipe as it is wherever it is run. */
 export function withoutMachineSettings(recipe: Recipe): Record<string, unknown> {
   const rest: Record<string, unknown> = structuredClone(recipe);

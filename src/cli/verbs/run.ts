@@ -1,7 +1,7 @@
 /** `envwright run`: the closed loop of a recipe in a new folder, or an interrupted run taken up again. Ends with its report. */
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
-import { InputError, InterruptedError, isMachineSetting, MACHINE_SETTINGS, type Recipe } from "../../core/index.js";
+import { InputError, InterruptedError, isMachineSetting, MACHINE_SETTINGS, type Recipe, toldSetting } from "../../core/index.js";
 import { isFinished, readHistory } from "../../evaluation/index.js";
 import { checkRecipe, resumeLoop, runLoop, withAbsolutePaths } from "../../loop/index.js";
 import { type RecipeChange, RUN_FILE, RunFolder } from "../../store/index.js";
@@ -177,7 +177,7 @@ function machineChange(recipe: Recipe, set: readonly string[], over: boolean): R
       remedy: "leave --set out, or start a new run",
     });
   }
-  return { recipe: withAbsolutePaths(resolveRecipe(recipe, set, "the run's recipe"), process.cwd()), set };
+  return { recipe: withAbsolutePaths(resolveRecipe(recipe, set, "the run's recipe"), process.cwd()), set: set.map(toldSetting) };
 }
 
 /** runs/<name>, or the first of runs/<name>-2, -3, … that is free. */
