@@ -51,7 +51,7 @@ test("a stage of which a good part repeats, because there are no more different 
   const { code } = await callCli(["run", bench.recipe, "--out", at("few"), ...few.flatMap((s) => ["--set", s]), "--json"]);
   expect(code).toBe(0);
   const { sampling } = JSON.parse(readFileSync(at("few/stages/00/dataset.json"), "utf8"));
-  expect(sampling.repeated).toBeGreaterThan(20);
+  expect(sampling.repeated).toBeGreaterThan(40);
   expect(readFileSync(at("few/events.jsonl"), "utf8")).toContain(`${sampling.repeated} of 400 instances repeat others of the stage`);
   expect(readFileSync(at("run/events.jsonl"), "utf8")).not.toContain("repeat");
 });

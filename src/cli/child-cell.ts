@@ -5,7 +5,7 @@
 import { existsSync, statSync } from "node:fs";
 import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { EnvwrightError, InputError, RunFolderError } from "../core/index.js";
+import { changedMachineSettings, EnvwrightError, InputError, type Recipe, RunFolderError } from "../core/index.js";
 import { isFinished, readHistory } from "../evaluation/index.js";
 import { cellKey } from "../experiments/index.js";
 import { checkedBaseHash, engineerSourceHash, policySourceHash, withAbsolutePaths } from "../loop/index.js";
@@ -39,7 +39,8 @@ export async function runCell(cell: CellRun, signal: AbortSignal, note: (text: s
     const finished = isFinished(await readHistory(folder));
     if (other !== undefined) note(`${basename(dir)}: ${finished ? "kept" : "gone on with"}, though ${other}`);
     if (finished) return;
-    return runChild(["run", "--resume", dir, ...common], signal);
+    const changed = changedMachineSettings(recipeOf(cell), folder.record.recipe);
+    return runChild(["run", "--resume", dir, ...changed.flatMap((set) => ["--set", set]), ...common], signal);
   }
   for (const source of cell.reuse ?? []) {
     const found = await finishedRun(source, key, basename(dir), note);
@@ -52,9 +53,14 @@ export async function runCell(cell: CellRun, signal: AbortSignal, note: (text: s
   await runChild(["run", recipe, "--out", dir, "--seed", String(seed), ...sets, ...common], signal);
 }
 
-async function wantedKey({ recipe, overrides, seed }: CellRun): Promise<string> {
+function recipeOf({ recipe, overrides }: CellRun): Recipe {
   const found = loadRecipe(recipe, overrides);
-  const absolute = withAbsolutePaths(found.recipe, found.dir);
+  return withAbsolutePaths(found.recipe, found.dir);
+}
+
+async function wantedKey(cell: CellRun): Promise<string> {
+  const { seed } = cell;
+  const absolute = recipeOf(cell);
   return cellKey(absolute, seed, {
     base: await checkedBaseHash(absolute),
     engineer: await engineerSourceHash(absolute.engineer),

@@ -4,6 +4,7 @@ import { z } from "zod";
 import {
   ConfigError,
   canonicalJson,
+  deviation,
   nearest,
   pairedDifference,
   pairedOutcomes,
@@ -161,6 +162,11 @@ describe("statistics", () => {
     expect(same.interval[0]).toBe(-same.interval[1]);
     expect(pairedDifference([0, 0], [1, 1]).interval[1]).toBe(1);
     expect(pairedDifference([], []).interval).toEqual([-1, 1]);
+    // A third is not exact in binary: the mean of thirds differs from each by rounding, which is no spread.
+    for (const rate of [1 / 3, 0.1, 0.2, 0.7]) {
+      for (const n of [3, 10, 20, 77]) expect([rate, n, deviation(Array(n).fill(rate))]).toEqual([rate, n, 0]);
+    }
+    expect(deviation([0.1, 0.1 + 1e-9])).toBeGreaterThan(0);
   });
 
   it("leaves out of a pair what either side could not answer, and says how many are left", () => {

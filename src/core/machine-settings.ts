@@ -1,16 +1,22 @@
 /**
- * What of a recipe says where and with which means it is run, not what is run. An interrupted run may go on with other values of these, and two
- * runs that differ in nothing else are the same experiment. Engines outside of this process give no equal bytes, whatever these are.
+ * What of a recipe says where and with which means it is run, not what is run: an interrupted run may go on with other values of these. Engines
+ * outside of this process give no equal bytes, whatever these are.
  */
+import { canonicalJson } from "./json.js";
 import type { Recipe } from "./recipe.js";
+
+/** Settings that no result hangs on but by rounding: two runs that differ in nothing else are the same experiment. */
+const WITHOUT_EFFECT: readonly string[] = [
+  "workers",
+  ...["python", "micro_batch", "retries", "reward_host", "gpu_memory", "ray", "shared"].map((name) => `trainer.${name}`),
+  ...["host", "port", "startup_timeout", "retries", "concurrency", "timeout", "gpu_memory"].map((name) => `serving.${name}`),
+];
 
 /** Paths in a recipe; what lies below one belongs to it. */
 export const MACHINE_SETTINGS: readonly string[] = [
-  "workers",
-  ...["python", "launch", "processes", "micro_batch", "retries", "reward_host", "environment"].map((name) => `trainer.${name}`),
-  ...["nodes", "gpus_per_node", "tensor_parallel", "gpu_memory", "ray", "shared"].map((name) => `trainer.${name}`),
-  ...["command", "host", "port", "startup_timeout", "retries", "max_failed", "concurrency", "timeout"].map((name) => `serving.${name}`),
-  ...["environment", "tensor_parallel", "data_parallel", "gpu_memory", "weights", "extra_args"].map((name) => `serving.${name}`),
+  ...WITHOUT_EFFECT,
+  ...["launch", "processes", "environment", "nodes", "gpus_per_node", "tensor_parallel"].map((name) => `trainer.${name}`),
+  ...["command", "environment", "tensor_parallel", "data_parallel", "weights"].map((name) => `serving.${name}`),
 ];
 
 /** Whether a path names one of them, or something below one. */
@@ -27,10 +33,27 @@ export function toldSetting(assignment: string): string {
 /** The recipe as it is wherever it is run. */
 export function withoutMachineSettings(recipe: Recipe): Record<string, unknown> {
   const rest: Record<string, unknown> = structuredClone(recipe);
-  for (const setting of MACHINE_SETTINGS) {
-    const [first, second] = setting.split(".") as [string, string | undefined];
+  for (const [first, second] of WITHOUT_EFFECT.map(partsOf)) {
     if (second === undefined) delete rest[first];
     else delete (rest[first] as Record<string, unknown> | undefined)?.[second];
   }
   return rest;
+}
+
+/** `PATH=VALUE` for each of these settings that a recipe gives otherwise than the one that a run was begun with. */
+export function changedMachineSettings(wanted: Recipe, begun: Recipe): string[] {
+  const valueIn = (recipe: Recipe, [first, second]: readonly [string, string | undefined]): unknown => {
+    const value = (recipe as unknown as Record<string, unknown>)[first];
+    return second === undefined ? value : (value as Record<string, unknown> | undefined)?.[second];
+  };
+  return WITHOUT_EFFECT.filter((path) => path !== "workers").flatMap((path) => {
+    const value = valueIn(wanted, partsOf(path));
+    const isSame = canonicalJson({ value }) === canonicalJson({ value: valueIn(begun, partsOf(path)) });
+    return value === undefined || isSame ? [] : [`${path}=${JSON.stringify(value)}`];
+  });
+}
+
+function partsOf(path: string): readonly [string, string | undefined] {
+  const [first, second] = path.split(".");
+  return [first!, second];
 }

@@ -120,7 +120,7 @@ export const trlTrainerSchema = z.strictObject({
     .record(z.string(), z.json())
     .default({})
     .describe(
-      "Further arguments of TRL's GRPOConfig, passed last, e.g. {use_vllm: true, gradient_checkpointing: true}; what the run or another option sets is refused.",
+      "Further arguments of TRL's GRPOConfig, passed last, e.g. {use_vllm: true, gradient_checkpointing: true}; what the run relies on or another option says is refused.",
     ),
 });
 export type TrlTrainerOptions = z.infer<typeof trlTrainerSchema>;

@@ -80,7 +80,7 @@ export const completionSchema = z.object({
   finish_reason: finishReasonSchema.default("stop"),
   tokens: z.int().nonnegative().optional(),
   /** Of the instance, where the answer keeps it: ids of two sets may be the same. */
-  hash: z.string().optional(),
+  hash: z.string().nullish(),
 });
 export type CompletionRecord = z.infer<typeof completionSchema>;
 

@@ -7,6 +7,9 @@ import type { Rate, ValidationReport } from "./records.js";
 /** Two-sided 95 % normal quantile. */
 export const Z95 = 1.959963984540054;
 
+/** A relative spread below it is that of rounding. */
+const ROUNDING = 1e-12;
+
 export function rateOf(successes: number, n: number): Rate {
   if (n === 0) return { rate: 0, stderr: 0 };
   const rate = successes / n;
@@ -97,5 +100,7 @@ export function deviation(values: readonly number[]): number {
   const m = mean(values);
   let sum = 0;
   for (const v of values) sum += (v - m) ** 2;
-  return Math.sqrt(sum / (values.length - 1));
+  const spread = Math.sqrt(sum / (values.length - 1));
+  // Equal values whose mean is rounded: 1/3, say.
+  return spread < ROUNDING * Math.max(1, Math.abs(m)) ? 0 : spread;
 }

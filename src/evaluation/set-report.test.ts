@@ -86,6 +86,15 @@ test("boards that all come to one rate by chance do not make it certain", () => 
   expect(many.total.valid.interval[1]).toBeCloseTo(Math.min(1, 0.5 + 1 - 0.025 ** (1 / 4)), 12);
 });
 
+test("so do boards that all come to a third", () => {
+  const { valid } = report(
+    3,
+    Array.from({ length: 20 }, () => [V, X, X]),
+  ).total;
+  expect(valid.stderr).toBe(0);
+  expect(valid.interval[1] - valid.interval[0]).toBeGreaterThan(0.3);
+});
+
 test("an outside failure counts in no rate and is shown with its share; pass@k is over the instances with k answers", () => {
   const r = report(2, [
     [V, undefined],

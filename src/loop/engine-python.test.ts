@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { ConfigError, trlTrainerSchema, verlTrainerSchema } from "../core/index.js";
+import { ConfigError, InterruptedError, trlTrainerSchema, verlTrainerSchema } from "../core/index.js";
 import { checkEngine, enginesLack, modulesMissing, pathOf } from "./engine-python.js";
 
 const dir = mkdtempSync(join(tmpdir(), "envwright-engine-python-"));
@@ -65,4 +65,22 @@ test("names in grpo_config that this TRL does not have are told before the run",
   ]);
   const noisy = program("noisy", "python", 'case "$2" in *GRPOConfig*) echo noise; echo;; *) echo;; esac');
   expect(await enginesLack(trl({ python: noisy, grpo_config: { use_vllm: true } }))).toEqual([]);
+});
+
+test("a launcher and a Python on the engine's own PATH are found there", async () => {
+  program("bin", "accelerate", "echo");
+  program("bin", "python9", "echo");
+  const environment = { PATH: `${at("bin")}:${process.env.PATH}` };
+  expect(await enginesLack(trl({ python: "python9", launch: ["accelerate", "launch"] }))).toEqual([
+    "there is no accelerate here, nor beside python9 (trainer.launch names another)",
+  ]);
+  expect(await enginesLack(trl({ python: "python9", launch: ["accelerate", "launch"], environment }))).toEqual([]);
+});
+
+test("no pip line is shown for a Python that is not there, and a Python that says nothing is waited for no longer than one wishes", async () => {
+  await expect(checkEngine(trl({ python: at("none") }))).rejects.toMatchObject({ remedy: expect.stringMatching(/^name a Python/) });
+  const controller = new AbortController();
+  const asked = checkEngine(trl({ python: program("slow", "python", "exec sleep 60") }), controller.signal);
+  controller.abort();
+  await expect(asked).rejects.toBeInstanceOf(InterruptedError);
 });

@@ -7,13 +7,14 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { ConfigError, type Recipe, shellWord, type TrlTrainerOptions } from "../core/index.js";
+import { ConfigError, InterruptedError, type Recipe, shellWord, type TrlTrainerOptions } from "../core/index.js";
 import { PACKAGE_ROOT } from "../store/index.js";
 import { launcherOf } from "../trainers/index.js";
 
-/** @throws {ConfigError} what the recipe's engine lacks here, and what to do about it. */
-export async function checkEngine({ trainer }: Pick<Recipe, "trainer">): Promise<void> {
-  const problem = await engineProblem({ trainer });
+/** @throws {ConfigError} what the recipe's engine lacks here, and what to do about it. @throws {InterruptedError} by the signal */
+export async function checkEngine({ trainer }: Pick<Recipe, "trainer">, signal?: AbortSignal): Promise<void> {
+  const problem = await engineProblem({ trainer }, signal);
+  if (signal?.aborted) throw new InterruptedError({ message: `interrupted while ${trainer.kind} was looked for` });
   if (problem !== undefined) throw new ConfigError(problem);
 }
 
@@ -25,12 +26,13 @@ export interface EngineProblem {
 }
 
 /** What a run would be refused for; undefined for the engine of this process. */
-export async function engineProblem({ trainer }: Pick<Recipe, "trainer">): Promise<EngineProblem | undefined> {
+export async function engineProblem({ trainer }: Pick<Recipe, "trainer">, signal?: AbortSignal): Promise<EngineProblem | undefined> {
   if (trainer.kind === "embedded" || (trainer.kind === "verl" && trainer.ray !== undefined)) return undefined;
-  const { kind, python } = trainer;
+  const { kind, python, environment } = trainer;
+  const path = environment.PATH ?? process.env.PATH;
   const launcher = kind === "trl" ? launcherOf(trainer) : undefined;
   if (launcher !== undefined) {
-    const program = pathOf(launcher);
+    const program = pathOf(launcher, path);
     if (program === undefined) {
       return {
         message: `there is no ${launcher} here, nor beside ${python} (trainer.launch names another)`,
@@ -40,19 +42,19 @@ export async function engineProblem({ trainer }: Pick<Recipe, "trainer">): Promi
       };
     }
     // Of another Python: what that one has is not known.
-    const own = pathOf(python);
+    const own = pathOf(python, path);
     if (own === undefined || dirname(program) !== dirname(own)) return undefined;
   }
-  const missing = await modulesMissing(python, [kind, "envwright"], "trainer.python", trainer.environment);
+  const missing = await modulesMissing(python, [kind, "envwright"], "trainer.python", { environment, signal });
   if (missing.length > 0) {
     return {
       message: missing.join("; "),
       value: python,
       expected: `a Python with ${kind} and this project's package`,
-      remedy: `${shellWord(python)} -m pip install ${PACKAGES[kind]}, or name a Python that has them: --set trainer.python=PATH`,
+      remedy: `${pathOf(python, path) === undefined ? "" : `${shellWord(python)} -m pip install ${PACKAGES[kind]}, or `}name a Python that has them: --set trainer.python=PATH`,
     };
   }
-  return kind === "trl" ? unknownArguments(trainer) : undefined;
+  return kind === "trl" ? unknownArguments(trainer, signal) : undefined;
 }
 
 const OURS = join(PACKAGE_ROOT, "python");
@@ -68,32 +70,39 @@ export async function enginesLack({ trainer }: Pick<Recipe, "trainer">): Promise
   return problem === undefined ? [] : [problem.message];
 }
 
-/** Where a program is, by itself or on the PATH. */
-export function pathOf(program: string): string | undefined {
-  const places = program.includes("/") ? [program] : (process.env.PATH ?? "").split(delimiter).map((dir) => join(dir, program));
+/** Where a program is, by itself or on the PATH, or on another one. */
+export function pathOf(program: string, path = process.env.PATH): string | undefined {
+  const places = program.includes("/") ? [program] : (path ?? "").split(delimiter).map((dir) => join(dir, program));
   return places.find((path) => existsSync(path));
 }
 
-/** @param option of the recipe that names `python`. @param environment further variables that it is started with. */
-export async function modulesMissing(
-  python: string,
-  modules: readonly string[],
-  option: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<string[]> {
+interface Asking {
+  /** Further variables that Python is started with. */
+  environment?: Readonly<Record<string, string>>;
+  signal?: AbortSignal | undefined;
+}
+
+/** An import of TRL takes some seconds, from a slow disk some more. */
+const LONGEST = 120_000;
+
+/** @param option of the recipe that names `python`. */
+export async function modulesMissing(python: string, modules: readonly string[], option: string, asking: Asking = {}): Promise<string[]> {
   const script = "from importlib.util import find_spec as f; print(*[m for m in sys.argv[1:] if f(m) is None])";
-  const asked = await ask(python, script, modules, environment);
+  const asked = await ask(python, script, modules, asking);
   if (asked.failure !== undefined) return [`${python} does not run: ${asked.failure}`];
   const missing = asked.answer.trim();
   return missing === "" ? [] : [`${python} has no ${missing.replace(" ", " and no ")} (${option} names another)`];
 }
 
 /** Names in `grpo_config` that the GRPOConfig of that Python does not have. */
-async function unknownArguments({ python, grpo_config, environment }: TrlTrainerOptions): Promise<EngineProblem | undefined> {
+async function unknownArguments(
+  { python, grpo_config, environment }: TrlTrainerOptions,
+  signal?: AbortSignal,
+): Promise<EngineProblem | undefined> {
   const names = Object.keys(grpo_config);
   if (names.length === 0) return undefined;
   const script = "from trl import GRPOConfig as c; print(*[n for n in sys.argv[1:] if n not in c.__dataclass_fields__])";
-  const { answer = "", failure } = await ask(python, script, names, environment);
+  const { answer = "", failure } = await ask(python, script, names, { environment, signal });
   const expected = "arguments of TRL's GRPOConfig";
   if (failure !== undefined) {
     return { message: `${python} cannot import TRL: ${failure}`, value: python, expected, remedy: "check trainer.python" };
@@ -114,19 +123,16 @@ async function unknownArguments({ python, grpo_config, environment }: TrlTrainer
 
 type Answer = { answer: string; failure?: undefined } | { answer?: undefined; failure: string };
 
-async function ask(
-  python: string,
-  script: string,
-  words: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<Answer> {
+async function ask(python: string, script: string, words: readonly string[], { environment = {}, signal }: Asking): Promise<Answer> {
   // Python looks where it is started first, and an engine is started elsewhere: a folder of that name would be taken for a package.
   const elsewhere = "import sys; sys.path[:] = [p for p in sys.path if p]";
   try {
     const env = { ...process.env, ...environment };
-    return { answer: (await promisify(execFile)(python, ["-c", `${elsewhere}; ${script}`, ...words], { env })).stdout };
+    const options = { env, signal, timeout: LONGEST };
+    return { answer: (await promisify(execFile)(python, ["-c", `${elsewhere}; ${script}`, ...words], options)).stdout };
   } catch (error) {
-    const { stderr = "", message } = error as Error & { stderr?: string };
+    const { stderr = "", message, killed } = error as Error & { stderr?: string; killed?: boolean };
+    if (killed === true && signal?.aborted !== true) return { failure: `it gave no answer in ${LONGEST / 1000} s` };
     return { failure: stderr.trim().split("\n").at(-1) || message.split("\n", 1)[0]! };
   }
 }

@@ -36,7 +36,7 @@ export interface StartOptions extends RunOptions {
 export async function runLoop(options: StartOptions): Promise<RunFolder> {
   const recipe = withAbsolutePaths(options.recipe, options.recipeDir);
   checkRecipe(recipe);
-  await checkEngine(recipe);
+  await checkEngine(recipe, options.signal);
   const base_sha256 = await checkedBaseHash(recipe);
   const engineer_sha256 = await engineerSourceHash(recipe.engineer);
   const policy_sha256 = await policySourceHash(recipe.engineer);
@@ -53,10 +53,14 @@ export async function runLoop(options: StartOptions): Promise<RunFolder> {
 /** Goes on with a run that was interrupted or killed, with other settings of the machine where `change` says so; a finished run is left as it is. */
 export async function resumeLoop(dir: string, options: RunOptions & { change?: RecipeChange } = {}): Promise<RunFolder> {
   const readable = await RunFolder.open(dir);
-  if (isFinished(await readHistory(readable))) return readable;
-  const { change } = options;
-  if (change !== undefined) checkRecipe(change.recipe);
-  await checkEngine((change ?? readable.record).recipe);
+  const history = await readHistory(readable);
+  if (isFinished(history)) return readable;
+  const { change, signal } = options;
+  const { recipe } = change ?? readable.record;
+  if (change !== undefined) checkRecipe(recipe);
+  // Where nothing is left to train nobody needs its engine.
+  if (history.stages.filter((stage) => stage.training !== undefined).length < recipe.stages)
+    await checkEngine({ trainer: recipe.trainer }, signal);
   return inFolder(await RunFolder.resume(dir, change), options, true, change?.set);
 }
 

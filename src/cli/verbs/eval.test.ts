@@ -169,6 +169,9 @@ test("the same policy goes on at another address, which eval.json says, and noth
   expect(stored("moving").continued.at(-1)).toEqual({ policy: at("copy.json"), base_url: endpoint.baseUrl });
   // Nothing is left to be asked: nothing is added.
   expect((await callCli(["eval", "--resume", at("moving"), "--quiet"])).code).toBe(0);
+  policyFile("third.json", { temperature: 0.5, base_url: "http://127.0.0.1:9/v1" });
+  const idle = await callCli(["eval", "--resume", at("moving"), "--policy", at("third.json"), "--quiet"]);
+  expect([idle.code, idle.stderr]).toEqual([0, expect.not.stringContaining("goes on at")]);
   expect(stored("moving").continued).toHaveLength(2);
 });
 

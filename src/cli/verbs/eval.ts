@@ -174,7 +174,7 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
     }
     if (values.out !== undefined && values.resume === undefined) await createEvaluation(values.out, request);
     const continuation = settled === undefined ? undefined : continuationOf(settled, spec, described);
-    if (continuation !== undefined)
+    if (continuation !== undefined && (await openSlots({ request, family, instances, out: values.resume! }, rendering)).length > 0)
       context.note(`goes on at ${continuation.base_url} instead of ${presentPolicy(request).base_url}, which eval.json will say`);
     progress.start("completions");
     const result = await runEvaluation({

@@ -54,9 +54,10 @@ test("line numbers and hashes tell boards of one id apart, a turned board includ
     { instance: 1, completion: answer(a[0]) },
     { instance: 4, completion: answer(b[0]) },
     { instance: a[0].id, hash: a[0].hash, completion: answer(a[0]) },
+    { instance: 1, hash: null, completion: answer(a[0]) },
     { instance: a[0].id, hash: b[0].hash, completion: answer(b[0]) },
   ]);
-  expect(JSON.parse((await verify("both.jsonl", "told.jsonl")).stdout)).toMatchObject({ n: 4, valid: 4 });
+  expect(JSON.parse((await verify("both.jsonl", "told.jsonl")).stdout)).toMatchObject({ n: 5, valid: 5 });
   // The hash is that of all 8 turns of a board, and an answer is to one of them.
   const turned = { id: a[0].id, ...transformBoard(a[0], 1) };
   write("turned.jsonl", [a[0], turned]);

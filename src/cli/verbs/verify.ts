@@ -88,7 +88,8 @@ function finder(instances: readonly InstanceBase[], source: string, family: AnyF
         remedy: "check that both files belong together",
       });
     }
-    const matching = hash === undefined ? candidates : candidates.filter((i) => instances[i]!.hash === hash);
+    // A column that only some answers fill gives null.
+    const matching = hash === undefined || hash === null ? candidates : candidates.filter((i) => instances[i]!.hash === hash);
     if (matching.length === 0) {
       throw new InputError({
         message: `${at}: the hash ${hash} is not that of ${JSON.stringify(reference)} in ${source}, row ${first + 1} (${instances[first]!.hash})`,

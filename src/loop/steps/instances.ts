@@ -13,7 +13,7 @@ import type { Workbench } from "../workbench.js";
 import { inPhase, signalOf } from "./phases.js";
 
 /** Share of a stage's instances from which on repeats are told and not only counted. */
-const TELL_REPEATS = 0.05;
+const TELL_REPEATS = 0.1;
 
 /**
  * Instances of the stage: never one that is in an evaluation set (`apart`) or a benchmark set, under any symmetry. Each stage draws on its own:

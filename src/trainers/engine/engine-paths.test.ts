@@ -9,8 +9,7 @@ const dir = mkdtempSync(join(tmpdir(), "envwright-engine-paths-"));
 const at = (name: string) => join(dir, name);
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 mkdirSync(at("venv/bin"), { recursive: true });
-mkdirSync(at("launch"));
-for (const name of ["gpus.yaml", "venv/bin/python", "venv/bin/accelerate"]) writeFileSync(at(name), "");
+for (const name of ["launch", "gpus.yaml", "venv/bin/python", "venv/bin/accelerate"]) writeFileSync(at(name), "");
 
 test("a launcher named alone is that beside the engine's Python where there is one, so that no environment need be activated", () => {
   const python = at("venv/bin/python");

@@ -27,7 +27,9 @@ export function absoluteProgram(program: string, dir: string): string {
 /** A launcher and its arguments, of which some name files, alone or as `--option=FILE`. */
 export function absoluteLaunch([launcher, ...rest]: readonly string[], dir: string): string[] {
   if (launcher === undefined) return [];
-  return [absoluteProgram(launcher, dir), ...rest.map((argument) => absoluteArgument(argument, dir))];
+  // A bare word is a subcommand, unless an option before it takes it.
+  const isFile = (argument: string, i: number) => /[./]/.test(argument) || /^--?[\w-]+$/.test(rest[i - 1] ?? "");
+  return [absoluteProgram(launcher, dir), ...rest.map((argument, i) => (isFile(argument, i) ? absoluteArgument(argument, dir) : argument))];
 }
 
 export function absoluteArgument(argument: string, dir: string): string {

@@ -17,6 +17,8 @@ const OWN: Readonly<Record<string, string>> = {
   save_steps: "",
   remove_unused_columns: "",
   use_cpu: "trainer.device",
+  no_cuda: "trainer.device",
+  optim: "trainer.grpo.optimiser.name",
   per_device_train_batch_size: "trainer.micro_batch",
   gradient_accumulation_steps: "trainer.micro_batch",
   generation_batch_size: "trainer.grpo.prompts",
@@ -96,6 +98,15 @@ export function grpoArguments(options: TrlTrainerOptions, output: string, seed: 
 
 function refuseOwn(given: Readonly<Record<string, unknown>>): void {
   const own = Object.keys(given).filter((name) => Object.hasOwn(OWN, name));
+  const { generation_kwargs } = given;
+  if (typeof generation_kwargs === "object" && generation_kwargs !== null && "temperature" in generation_kwargs) {
+    throw new ConfigError({
+      message: "trainer.grpo_config.generation_kwargs.temperature is said by trainer.grpo.temperature",
+      value: generation_kwargs,
+      expected: "generation_kwargs without temperature",
+      remedy: "change trainer.grpo.temperature",
+    });
+  }
   if (own.length === 0) return;
   const told = own.map(
     (name) => `trainer.grpo_config.${name} ${OWN[name] === "" ? "is set by the run itself" : `is said by ${OWN[name]}`}`,

@@ -20,6 +20,14 @@ test("grpo_config comes last among the arguments of GRPOConfig", () => {
 
 test("what the run sets itself, or another option says, is refused in grpo_config by name, when the trainer is opened", () => {
   const open = (config: object) => () => new TrlAdapter(trl({ grpo_config: config }), "compact");
+  for (const [config, option] of [
+    [{ optim: "adafactor" }, "trainer.grpo.optimiser.name"],
+    [{ no_cuda: true }, "trainer.device"],
+    [{ generation_kwargs: { temperature: 0.1 } }, "trainer.grpo.temperature"],
+  ] as const) {
+    expect(open(config)).toThrow(`is said by ${option}`);
+  }
+  expect(open({ generation_kwargs: { top_p: 0.9 } })).not.toThrow();
   expect(open({ use_vllm: true })).not.toThrow();
   expect(open({ output_dir: "elsewhere" })).toThrow(ConfigError);
   expect(open({ output_dir: "elsewhere", max_steps: 3, use_vllm: true })).toThrow(
