@@ -101,7 +101,12 @@ const engineShape = {
     .string()
     .default("127.0.0.1")
     .describe("Address the run's reward service listens on: where the engine reaches this machine."),
-  environment: z.record(z.string(), z.string()).default({}).describe("Further environment variables of the engine."),
+  environment: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe(
+      "Further environment variables of the engine. run.json keeps them: a key belongs into the environment of the command itself.",
+    ),
 };
 
 export const trlTrainerSchema = z.strictObject({

@@ -38,7 +38,12 @@ const servingShape = {
   timeout: positive.max(LONGEST_TIMEOUT).default(600).describe("Seconds for one attempt of a request."),
   top_p: z.number().gt(0).max(1).optional().describe("Nucleus sampling in evaluation and proposals; not sent unless given."),
   extra_body: z.record(z.string(), z.json()).default({}).describe("Further fields of every request, as they stand."),
-  environment: z.record(z.string(), z.string()).default({}).describe("Further environment variables of the server."),
+  environment: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe(
+      "Further environment variables of the server. run.json keeps them: a key belongs into the environment of the command itself.",
+    ),
 };
 
 /** What servers on GPUs have beside that. */
