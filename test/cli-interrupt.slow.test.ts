@@ -52,8 +52,11 @@ test("a killed run leaves a stale lock that is taken over, and resumes to the sa
 test("a second process on the same folder is refused by the pid of the first", async () => {
   let second: ReturnType<typeof runCli> | undefined;
   const first = await runCli(["run", bench.recipe, "--out", at("shared")], {
-    onStderr: (text) => {
-      if (text.includes("base: valid")) second ??= runCli(["run", "--resume", at("shared")]);
+    onStderr: (text, kill) => {
+      if (second !== undefined || !text.includes("base: valid")) return;
+      // It stands still meanwhile: otherwise it may be over before the second has begun.
+      kill("SIGSTOP");
+      second = runCli(["run", "--resume", at("shared")]).finally(() => kill("SIGCONT"));
     },
   });
   expect(first.code).toBe(0);
