@@ -29,7 +29,9 @@ export interface CellRun {
 
 export async function runCell(cell: CellRun, signal: AbortSignal, note: (text: string) => void = () => {}): Promise<void> {
   const { dir, recipe, overrides, seed, workers } = cell;
-  const key = await wantedKey(cell);
+  const found = loadRecipe(recipe, overrides);
+  const wanted = withAbsolutePaths(found.recipe, found.dir);
+  const key = await wantedKey(wanted, seed);
   const stages = (cell.reuseStages ?? []).flatMap((source) => ["--reuse-stages", source]);
   const common = ["--workers", String(workers), ...stages, "--json"];
   if (existsSync(join(dir, RUN_FILE))) {
@@ -39,28 +41,21 @@ export async function runCell(cell: CellRun, signal: AbortSignal, note: (text: s
     const finished = isFinished(await readHistory(folder));
     if (other !== undefined) note(`${basename(dir)}: ${finished ? "kept" : "gone on with"}, though ${other}`);
     if (finished) return;
-    const changed = changedMachineSettings(recipeOf(cell), folder.record.recipe);
+    const changed = changedMachineSettings(wanted, folder.record.recipe);
     return runChild(["run", "--resume", dir, ...changed.flatMap((set) => ["--set", set]), ...common], signal);
   }
   for (const source of cell.reuse ?? []) {
-    const found = await finishedRun(source, key, basename(dir), note);
-    if (found === undefined) continue;
-    await copyWhole(found, dir);
-    note(`${basename(dir)}: taken from ${found}`);
+    const same = await finishedRun(source, key, basename(dir), note);
+    if (same === undefined) continue;
+    await copyWhole(same, dir);
+    note(`${basename(dir)}: taken from ${same}`);
     return;
   }
   const sets = overrides.flatMap((override) => ["--set", override]);
   await runChild(["run", recipe, "--out", dir, "--seed", String(seed), ...sets, ...common], signal);
 }
 
-function recipeOf({ recipe, overrides }: CellRun): Recipe {
-  const found = loadRecipe(recipe, overrides);
-  return withAbsolutePaths(found.recipe, found.dir);
-}
-
-async function wantedKey(cell: CellRun): Promise<string> {
-  const { seed } = cell;
-  const absolute = recipeOf(cell);
+async function wantedKey(absolute: Recipe, seed: number): Promise<string> {
   return cellKey(absolute, seed, {
     base: await checkedBaseHash(absolute),
     engineer: await engineerSourceHash(absolute.engineer),

@@ -77,6 +77,7 @@ export interface EvaluationRun {
   out?: string;
   /** Added to eval.json before anything is asked there. */
   continuation?: Continuation;
+  onContinued?: () => void;
   signal: AbortSignal;
   onProgress: (done: number, total: number) => void;
 }
@@ -97,7 +98,10 @@ export async function runEvaluation(run: EvaluationRun): Promise<EvaluationResul
     const ledger = new EvaluationLedger(family, instances, request.samples, policy.rendering, request.prices);
     if (out !== undefined) await readInto(ledger, out);
     const open = ledger.open();
-    if (out !== undefined && run.continuation !== undefined && open.length > 0) await writeContinuation(out, request, run.continuation);
+    if (out !== undefined && run.continuation !== undefined && open.length > 0) {
+      await writeContinuation(out, request, run.continuation);
+      run.onContinued?.();
+    }
     let failure: CompletionFailure["failure"] | undefined;
     let done = ledger.total - open.length;
     for (let first = 0; first < open.length; first += BLOCK) {

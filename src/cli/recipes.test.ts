@@ -64,6 +64,9 @@ test("the launcher's files on the command line start where one stands, in a reci
   });
   const single = loadRecipe(file(minimal), [...trl, "trainer.launch.4=biome.json", "trainer.launch.0=node_modules/.bin/tsc"]).recipe;
   expect(single.trainer).toMatchObject({ launch: [resolve("node_modules/.bin/tsc"), "launch", "--config_file", resolve("package.json"), resolve("biome.json")] }); // biome-ignore format: one list
+  // A bare word is a subcommand, also where a file is called so.
+  const bare = loadRecipe(file(minimal), [...trl, "trainer.launch.1=LICENSE"]).recipe;
+  expect(bare.trainer).toMatchObject({ launch: ["accelerate", "LICENSE", "--config_file", resolve("package.json")] });
   const written = file(`${minimal}trainer: { kind: trl, launch: [accelerate, launch, --config_file, gpus.yaml] }\n`);
   writeFileSync(join(written, "../gpus.yaml"), "");
   const found = loadRecipe(written);

@@ -4,6 +4,7 @@
  */
 import { canonicalJson } from "./json.js";
 import type { Recipe } from "./recipe.js";
+import { valueAt } from "./schema.js";
 
 /** Settings that no result hangs on but by rounding: two runs that differ in nothing else are the same experiment. */
 const WITHOUT_EFFECT: readonly string[] = [
@@ -33,27 +34,19 @@ export function toldSetting(assignment: string): string {
 /** The recipe as it is wherever it is run. */
 export function withoutMachineSettings(recipe: Recipe): Record<string, unknown> {
   const rest: Record<string, unknown> = structuredClone(recipe);
-  for (const [first, second] of WITHOUT_EFFECT.map(partsOf)) {
-    if (second === undefined) delete rest[first];
-    else delete (rest[first] as Record<string, unknown> | undefined)?.[second];
+  for (const path of WITHOUT_EFFECT) {
+    const names = path.split(".");
+    const place = valueAt(rest, names.slice(0, -1)) as Record<string, unknown> | undefined;
+    delete place?.[names.at(-1)!];
   }
   return rest;
 }
 
 /** `PATH=VALUE` for each of these settings that a recipe gives otherwise than the one that a run was begun with. */
 export function changedMachineSettings(wanted: Recipe, begun: Recipe): string[] {
-  const valueIn = (recipe: Recipe, [first, second]: readonly [string, string | undefined]): unknown => {
-    const value = (recipe as unknown as Record<string, unknown>)[first];
-    return second === undefined ? value : (value as Record<string, unknown> | undefined)?.[second];
-  };
   return WITHOUT_EFFECT.filter((path) => path !== "workers").flatMap((path) => {
-    const value = valueIn(wanted, partsOf(path));
-    const isSame = canonicalJson({ value }) === canonicalJson({ value: valueIn(begun, partsOf(path)) });
+    const [value, before] = [wanted, begun].map((recipe) => valueAt(recipe, path.split(".")));
+    const isSame = canonicalJson({ value }) === canonicalJson({ value: before });
     return value === undefined || isSame ? [] : [`${path}=${JSON.stringify(value)}`];
   });
-}
-
-function partsOf(path: string): readonly [string, string | undefined] {
-  const [first, second] = path.split(".");
-  return [first!, second];
 }

@@ -118,7 +118,8 @@ function wantedBy(issue: z.core.$ZodIssue): string | undefined {
   }
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+/** What stands at a path; undefined where nothing does. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current = value;
   for (const key of path) {
     if (typeof current !== "object" || current === null) return undefined;

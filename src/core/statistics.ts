@@ -42,6 +42,11 @@ export function unseen(n: number): number {
   return n === 0 ? 1 : 1 - 0.025 ** (1 / n);
 }
 
+/** Half of a 95 % normal interval; of `unseen` where n instances show no spread. */
+export function halfWidth(stderr: number, n: number): number {
+  return stderr > 0 ? Z95 * stderr : unseen(n);
+}
+
 /** Difference of two outcome lists over the same instances, in the same order. @throws {RangeError} when the lengths differ. */
 export function pairedDifference(a: readonly number[], b: readonly number[]): PairedDifference {
   if (a.length !== b.length) throw new RangeError(`paired lists of ${a.length} and ${b.length} outcomes`);
@@ -49,7 +54,7 @@ export function pairedDifference(a: readonly number[], b: readonly number[]): Pa
   const differences = a.map((x, i) => b[i]! - x);
   const difference = mean(differences);
   const stderr = n > 1 ? deviation(differences) / Math.sqrt(n) : 0;
-  const half = stderr > 0 ? Z95 * stderr : unseen(n);
+  const half = halfWidth(stderr, n);
   const interval: [number, number] = [difference - half, difference + half];
   return { difference, stderr, interval: stderr > 0 ? interval : [Math.max(-1, interval[0]), Math.min(1, interval[1])], n };
 }

@@ -2,14 +2,14 @@
  * A report as people read it: one plain sentence of what happened, then tables, in the terminal or as Markdown. Rates are in per cent,
  * differences in points. Says "no measurable change" where the interval holds zero.
  */
-import { type PairedDifference, points } from "../core/index.js";
+import { type PairedDifference, points, pointsWithin } from "../core/index.js";
 import type { RunComparison } from "./comparison.js";
 import type { ReportedRate, ReportedStage, ReportedValidation, RunReport } from "./report.js";
 import { markdownTable, type TextTable, terminalTable } from "./text-table.js";
 
 const percent = (x: number) => (100 * x).toFixed(1);
 const rate = (r: ReportedRate) => `${percent(r.rate)} [${percent(r.interval[0])}, ${percent(r.interval[1])}]`;
-const difference = (d: PairedDifference) => `${points(d.difference)} [${points(d.interval[0])}, ${points(d.interval[1])}]`;
+const difference = (d: PairedDifference) => pointsWithin(d.difference, d.interval);
 
 /** "The valid rate rose from a to b: +x points (95 % CI …), paired on n boards." */
 export function changeSentence(what: string, from: number, to: number, change: PairedDifference): string {

@@ -7,14 +7,14 @@
  * board's mean over the seeds, which share their boards) and from the spread over seeds (t); the wider one is told, since few seeds can agree by chance.
  */
 import {
+  halfWidth,
   mean,
   type PairedDifference,
   pairedOutcomes,
   pairedOverBoards,
   points,
-  unseen,
+  pointsWithin,
   type ValidationReport,
-  Z95,
 } from "../core/index.js";
 import { markdownTable, type TextTable } from "../evaluation/index.js";
 import { type Estimate, estimate } from "./summary.js";
@@ -152,14 +152,14 @@ function changeOf(runs: readonly SeedPair[]): Change {
     runs.map((r) => r.pair),
     0,
   );
-  const half = Math.max(stderr > 0 ? Z95 * stderr : unseen(n), seeds.interval === undefined ? 0 : seeds.interval[1] - seeds.mean);
+  const half = Math.max(halfWidth(stderr, n), seeds.interval === undefined ? 0 : seeds.interval[1] - seeds.mean);
   return { mean: seeds.mean, interval: [seeds.mean - half, seeds.mean + half], boards };
 }
 
 const percent = (x: number) => (100 * x).toFixed(1);
 
 function change({ mean, interval }: Change): string {
-  return `${points(mean)} [${points(interval[0])}, ${points(interval[1])}]`;
+  return pointsWithin(mean, interval);
 }
 
 export function branchTable(report: BranchReport): TextTable {

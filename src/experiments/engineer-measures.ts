@@ -1,5 +1,5 @@
 /** The measures of a run's engineer, from its stored stages: what `envwright report` adds to the rates. They describe and decide nothing. */
-import { decimal, failureSummarySchema, mean, points } from "../core/index.js";
+import { decimal, failureSummarySchema, mean, pointsWithin } from "../core/index.js";
 import {
   areaUnderCurve,
   type Correlation,
@@ -102,7 +102,7 @@ export function measuresTable(m: EngineerMeasures): TextTable {
       ["area under the curve", decimal(m.area_under_curve), "mean valid rate over training tokens"],
       ...m.gains.stages.map((gain, stage) => [
         `gain of stage ${stage}`,
-        withInterval(gain.difference, gain.interval),
+        pointsWithin(gain.difference, gain.interval),
         stage === 0 ? "valid rate from checkpoint to checkpoint, points; 95 % over boards" : "",
       ]),
       ["gain per M tokens", perMillion(m.gains.total), "of valid rate from the base to the last checkpoint, points; 95 % over boards"],
@@ -114,8 +114,5 @@ export function measuresTable(m: EngineerMeasures): TextTable {
 function perMillion(gain: Gain | null): string {
   if (gain === null || gain.perMillionTokens === null) return "n/a";
   const [low, high] = gain.interval;
-  return withInterval(gain.perMillionTokens, [(1e6 * low) / gain.tokens, (1e6 * high) / gain.tokens]);
+  return pointsWithin(gain.perMillionTokens, [(1e6 * low) / gain.tokens, (1e6 * high) / gain.tokens]);
 }
-
-const withInterval = (value: number, [low, high]: readonly [number, number]): string =>
-  `${points(value)} [${points(low)}, ${points(high)}]`;

@@ -4,7 +4,7 @@
  * wide and honest.
  */
 
-import { deviation, mean, type PairedDifference, pairedOutcomes, points, type ValidationReport } from "../core/index.js";
+import { deviation, mean, type PairedDifference, pairedOutcomes, points, pointsWithin, type ValidationReport } from "../core/index.js";
 import { type ArmMeasures, armMeasures, measuresMarkdown } from "./arm-measures.js";
 import type { EngineerMeasures } from "./engineer-measures.js";
 
@@ -131,7 +131,7 @@ function rate(e: Estimate): string {
   return e.interval === undefined ? percent(e.mean) : `${percent(e.mean)} [${percent(e.interval[0])}, ${percent(e.interval[1])}]`;
 }
 function change(e: Estimate): string {
-  return e.interval === undefined ? points(e.mean) : `${points(e.mean)} [${points(e.interval[0])}, ${points(e.interval[1])}]`;
+  return e.interval === undefined ? points(e.mean) : pointsWithin(e.mean, e.interval);
 }
 
 /** The table as Markdown: per cent and points, 95 % t intervals over seeds. */

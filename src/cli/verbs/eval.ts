@@ -174,14 +174,14 @@ async function ask(values: EvalValues, passAt: number[] | undefined, context: Ve
     }
     if (values.out !== undefined && values.resume === undefined) await createEvaluation(values.out, request);
     const continuation = settled === undefined ? undefined : continuationOf(settled, spec, described);
-    if (continuation !== undefined && (await openSlots({ request, family, instances, out: values.resume! }, rendering)).length > 0)
-      context.note(`goes on at ${continuation.base_url} instead of ${presentPolicy(request).base_url}, which eval.json will say`);
     progress.start("completions");
     const result = await runEvaluation({
       ...{ request, family, instances, policy: opened, signal: context.signal },
       ...(passAt === undefined ? {} : { passAt }),
       ...(out === undefined ? {} : { out }),
       ...(continuation === undefined ? {} : { continuation }),
+      onContinued: () =>
+        context.note(`goes on at ${continuation!.base_url} instead of ${presentPolicy(request).base_url}, as eval.json says now`),
       onProgress: (done, total) => progress.update(done, total),
     }).finally(() => progress.close());
     const { report, changed } = result;

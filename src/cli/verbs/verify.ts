@@ -77,8 +77,9 @@ function finder(instances: readonly InstanceBase[], source: string, family: AnyF
     else if (!same.some((j) => isSameBoard(instances[j]!, instances[i]!, family))) same.push(i);
   });
   return ({ instance: reference, hash }, at) => {
-    const byNumber = /^\d+$/.test(String(reference)) && Number(reference) <= instances.length ? [Number(reference) - 1] : [];
-    const candidates = (typeof reference === "string" ? rows.get(reference) : undefined) ?? byNumber.filter((i) => i >= 0);
+    const line = /^\d+$/.test(String(reference)) ? Number(reference) : 0;
+    const byNumber = line >= 1 && line <= instances.length ? [line - 1] : [];
+    const candidates = (typeof reference === "string" ? rows.get(reference) : undefined) ?? byNumber;
     const [first] = candidates;
     if (first === undefined) {
       throw new InputError({

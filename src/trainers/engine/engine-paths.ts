@@ -27,12 +27,12 @@ export function absoluteProgram(program: string, dir: string): string {
 /** A launcher and its arguments, of which some name files, alone or as `--option=FILE`. */
 export function absoluteLaunch([launcher, ...rest]: readonly string[], dir: string): string[] {
   if (launcher === undefined) return [];
-  // A bare word is a subcommand, unless an option before it takes it.
-  const isFile = (argument: string, i: number) => /[./]/.test(argument) || /^--?[\w-]+$/.test(rest[i - 1] ?? "");
-  return [absoluteProgram(launcher, dir), ...rest.map((argument, i) => (isFile(argument, i) ? absoluteArgument(argument, dir) : argument))];
+  return [absoluteProgram(launcher, dir), ...rest.map((argument, i) => absoluteArgument(argument, dir, rest[i - 1]))];
 }
 
-export function absoluteArgument(argument: string, dir: string): string {
+/** A bare word is a subcommand, unless an option `before` it takes it. */
+export function absoluteArgument(argument: string, dir: string, before = ""): string {
+  if (!/[./]/.test(argument) && !/^--?[\w-]+$/.test(before)) return argument;
   const [, option = "", value = argument] = /^(--?[\w-]+=)(.*)$/s.exec(argument) ?? [];
   return `${option}${absoluteFile(value, dir)}`;
 }

@@ -196,7 +196,8 @@ const outlineSchema = z.object({
 const validSchema = z.object({ total: z.object({ valid: z.object({ rate: z.number() }) }) });
 type Outline = Omit<z.infer<typeof outlineSchema>, "schema_version"> & {
   valid: number[];
-  stages: { finished: number; newest: number | undefined /** Whether the newest one's failures are summed up. */; diagnosed: boolean };
+  /** `diagnosed`: whether the newest one's failures are summed up. */
+  stages: { finished: number; newest: number | undefined; diagnosed: boolean };
   heldOut: boolean;
 };
 
