@@ -17,7 +17,7 @@ const LEVEL: i32 = MAX * MAX;
 const WEIGHTS = memory.data(LEVEL * MAX, 16);
 const CLOSED: i32 = 5;
 
-function weight(delta: usize, i: i32, j: i32): i32 {
+export function weight(delta: usize, i: i32, j: i32): i32 {
   return byteAt(delta + i * MAX + j);
 }
 
@@ -39,8 +39,6 @@ export function smallestCover(delta: usize, agents: i32): i32 {
 /** Whether the smallest cover is at most `limit`. */
 // @inline
 export function coverFits(delta: usize, agents: i32, limit: i32): bool {
-  if (agents === 3) return ofThree(weight(delta, 0, 1), weight(delta, 0, 2), weight(delta, 1, 2)) <= limit;
-  if (agents === 4) return fourFit(delta, limit);
   if (agents <= CLOSED) return closedCover(delta, agents) <= limit;
   for (let i = 0; i < agents; i++) {
     for (let j = i + 1; j < agents; j++) {
@@ -50,23 +48,6 @@ export function coverFits(delta: usize, agents: i32, limit: i32): bool {
     }
   }
   return isWithin(WEIGHTS, 0, agents, limit);
-}
-
-/** As `closedCover(delta, 4) <= limit`, without the bounds that are not needed. */
-// @inline
-function fourFit(delta: usize, limit: i32): bool {
-  const ab = weight(delta, 0, 1);
-  const cd = weight(delta, 2, 3);
-  if (ab + cd > limit) return false;
-  const ac = weight(delta, 0, 2);
-  const bd = weight(delta, 1, 3);
-  if (ac + bd > limit) return false;
-  const ad = weight(delta, 0, 3);
-  const bc = weight(delta, 1, 2);
-  if (ad + bc > limit) return false;
-  const twice = 2 * limit;
-  if (ab + ac + bc > twice || ab + ad + bd > twice || ac + ad + cd > twice || bc + bd + cd > twice) return false;
-  return ofThree(ab, ac, bc) + ofThree(ab, ad, bd) + ofThree(ac, ad, cd) + ofThree(bc, bd, cd) <= 3 * limit;
 }
 
 /** The smallest cover of at most five agents. */
@@ -118,12 +99,12 @@ function closedCover(delta: usize, agents: i32): i32 {
 }
 
 /** Of three agents: one pair, or half of all three. */
-function ofThree(ab: i32, ac: i32, bc: i32): i32 {
+export function ofThree(ab: i32, ac: i32, bc: i32): i32 {
   return max(max(ab, ac), max(bc, (ab + ac + bc + 1) >> 1));
 }
 
 /** Of four agents: three of them, two pairs, or a third of all threes. */
-function ofFour(abc: i32, abd: i32, acd: i32, bcd: i32, ab_cd: i32, ac_bd: i32, ad_bc: i32): i32 {
+export function ofFour(abc: i32, abd: i32, acd: i32, bcd: i32, ab_cd: i32, ac_bd: i32, ad_bc: i32): i32 {
   // ⌈x / 3⌉ for x < 2¹⁵.
   const third = ((abc + abd + acd + bcd + 2) * 43_691) >> 17;
   return max(max(max(abc, abd), max(acd, bcd)), max(max(ab_cd, ac_bd), max(ad_bc, third)));

@@ -4,6 +4,7 @@ import { setByte } from "./bytes";
 import { completeDistances, loadBoard, MAX_AGENTS, sumOfShortest } from "./grid";
 import { JointNodes } from "./joint-nodes";
 import { leastExtraOf } from "./joint-search";
+import { fiveFit, fourFit, threeFit } from "./option-covers";
 import { forgetPairs } from "./pair-increases";
 import { PositionTable } from "./position-table";
 
@@ -13,6 +14,24 @@ export { putCell } from "./planner";
 export { askFoursFrom } from "./tuples";
 
 const WEIGHTS = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
+
+/** Eight options of an agent: what each adds, then for each agent before it eight bytes of what each option adds and the increase. */
+const OPTIONS = memory.data(8 * MAX_AGENTS, 16);
+
+export function optionsAt(): usize {
+  return OPTIONS;
+}
+
+/** The options with which three to five agents have a cover of at most `limit`, as bits; the weights are those before the last one's. */
+export function optionsThatFit(agents: i32, limit: i32, alive: i32): i32 {
+  const added = v128.load_ext<u8>(OPTIONS);
+  const first = v128.load_ext<u8>(OPTIONS + 8);
+  const second = v128.load_ext<u8>(OPTIONS + 16);
+  if (agents === 3) return alive & threeFit(WEIGHTS, first, second, added, limit);
+  const third = v128.load_ext<u8>(OPTIONS + 24);
+  if (agents === 4) return alive & fourFit(WEIGHTS, first, second, third, added, limit);
+  return fiveFit(WEIGHTS, first, second, third, v128.load_ext<u8>(OPTIONS + 32), added, limit, alive);
+}
 
 /** Room for the weights of a cover. */
 export function weightsAt(): usize {
@@ -38,19 +57,30 @@ export function resetTable(holdsMost: bool): void {
 }
 
 export function setLeast(position: u64, code: i32, least: i32): void {
-  table.setLeast(position, code, least);
+  const part = table.part(code);
+  table.setLeast(table.enter(position, part), part, code, least);
 }
 
 export function setMost(position: u64, code: i32, most: i32): void {
-  table.setMost(position, code, most);
+  const part = table.part(code);
+  table.setMost(table.enter(position, part), part, code, most);
 }
 
 export function lookUpLeast(position: u64, code: i32): i32 {
-  return table.least(position, code);
+  const part = table.part(code);
+  const block = table.find(position, part);
+  return block === 0 ? 0 : table.leastIn(block, part, code);
 }
 
 export function lookUpMost(position: u64, code: i32): i32 {
-  return table.most(position, code);
+  const part = table.part(code);
+  const block = table.find(position, part);
+  return block === 0 ? 255 : table.mostIn(block, part, code);
+}
+
+/** Counts how often the table's blocks have moved. */
+export function tableMoves(): i32 {
+  return table.moved;
 }
 
 const nodes = new JointNodes();

@@ -8,7 +8,7 @@
  *
  * The board, its distances and its moves share one memory and are one file.
  */
-import { byteAt, setByte, setWord, wordAt } from "./bytes";
+import { byteAt, copyBytes, setByte, setWord, wordAt } from "./bytes";
 
 export const MAX_AGENTS: i32 = 8;
 const MAX_SIZE: i32 = 10;
@@ -22,7 +22,7 @@ const BLOCKED: i32 = 255;
 
 /** 1 where there is a hole, by cell; written by the host, as starts and goals are. */
 export const HOLES = memory.data(STRIDE, 16);
-/** Cells, by agent. */
+/** Cells, by agent; in the order of `renumber` once that has been asked for. */
 export const STARTS = memory.data(MAX_AGENTS, 16);
 export const GOALS = memory.data(MAX_AGENTS, 16);
 /** By size, cell·4 + direction (UP, DOWN, LEFT, RIGHT): the cell beside, OFF_GRID outside. Written by the host once. */
@@ -34,6 +34,10 @@ export const NEIGHBOUR_TABLES = memory.data((MAX_SIZE + 1) * STRIDE * 4, 16);
 export const DISTANCES = memory.data(MAX_AGENTS * STRIDE, 16);
 /** Of cells of the board UNREACHABLE or BLOCKED; OFF_GRID is BLOCKED, the rest is never asked for. */
 const FREE = memory.data(STRIDE, 16);
+/** What the host calls each agent. */
+const NAMES = memory.data(MAX_AGENTS, 16);
+/** For `renumber`. */
+const DISTANCES_BEFORE = memory.data(MAX_AGENTS * STRIDE, 16);
 /** The agent's distance from its start to its goal. */
 const SHORTEST = memory.data(MAX_AGENTS, 16);
 
@@ -133,6 +137,7 @@ export function loadBoard(side: i32, agents: i32): bool {
   takeHoles();
   sum = 0;
   for (let agent = 0; agent < agents; agent++) {
+    setByte(NAMES + agent, agent);
     beginDistances(agent, goalOf(agent));
     findDistances(agent, startOf(agent));
     const d = byteAt(DISTANCES + agent * STRIDE + startOf(agent));
@@ -141,6 +146,33 @@ export function loadBoard(side: i32, agents: i32): bool {
     sum += d;
   }
   return true;
+}
+
+/** What the host calls the agent. */
+export function nameOf(agent: i32): i32 {
+  return byteAt(NAMES + agent);
+}
+
+/**
+ * Numbers the agents anew, whose distances are complete: from now on the a-th is the one that was the `order`'s a-th (bytes). What else is kept by
+ * agents' numbers is not changed.
+ */
+export function renumber(order: usize): void {
+  memory.copy(DISTANCES_BEFORE, DISTANCES, MAX_AGENTS * STRIDE);
+  for (let agent = 0; agent < count; agent++) {
+    copyBytes(DISTANCES + agent * STRIDE, DISTANCES_BEFORE + byteAt(order + agent) * STRIDE, STRIDE);
+  }
+  permute(STARTS, order);
+  permute(GOALS, order);
+  permute(SHORTEST, order);
+  permute(NAMES, order);
+  stamp++;
+}
+
+/** Bytes by agent: from its old number to its new one. */
+function permute(bytes: usize, order: usize): void {
+  const before = load<u64>(bytes);
+  for (let agent = 0; agent < count; agent++) setByte(bytes + agent, <i32>(before >> (byteAt(order + agent) << 3)) & 255);
 }
 
 /** From now on moves before the final arrival may, or may not, be waits. */

@@ -1,10 +1,10 @@
 /** The best plan so far, copied out of the planner before the next attempt overwrites it. */
 import { byteAt, copyBytes, setByte } from "./bytes";
-import { MAX_AGENTS } from "./grid";
+import { MAX_AGENTS, nameOf } from "./grid";
 import { arrivalOf, pathOf } from "./planner";
 import { takeSpace } from "./space";
 
-/** An agent's room: its arrival, then its path. */
+/** An agent's room, by its name: its arrival, then its path. */
 const ROOM: i32 = 256;
 
 export class KeptPlan {
@@ -52,6 +52,6 @@ export class KeptPlan {
   }
 
   private room(agent: i32): usize {
-    return this.rooms + agent * ROOM;
+    return this.rooms + nameOf(agent) * ROOM;
   }
 }

@@ -12,7 +12,7 @@ import { leastOf, mostOf, PairTables, wordOf } from "./pair-table";
 /** Larger increases are reported as MAX_INCREASE, still a lower bound. */
 const MAX_INCREASE: i32 = 60;
 
-const pairs = new PairTables();
+const pairs = new PairTables(true);
 
 /** Forgets everything: for another board, or for other moves (waits forbidden). */
 export function forgetPairs(): void {

@@ -8,7 +8,7 @@ import { byteAt } from "./bytes";
 import { besides, collide, DISTANCES, STRIDE } from "./grid";
 import { leastOf, mostOf, PairTables, wordOf } from "./pair-table";
 
-const pairs = new PairTables();
+const pairs = new PairTables(false);
 
 /** Forgets everything: for another board. */
 export function forgetPairMakespans(): void {

@@ -2,26 +2,32 @@
  * What is proven about two agents at every two positions: the least and the greatest value of whatever is asked about them. Stamps instead of
  * clearing: a table is far larger than what most boards ask of it.
  */
-import { setWord, wordAt } from "./bytes";
+import { setByte, setWord, wordAt } from "./bytes";
 import { agentCount, codeCount } from "./grid";
 import { leaveSpace, takeSpace } from "./space";
 
 /** Nothing proven: least 0, greatest 255. */
 const NOTHING: i32 = 255 << 8;
 const STEP: i32 = 1 << 16;
+/** −1 as a byte with a sign. Values above 127 count as unknown as well: what asks for them looks at the words then. */
+const UNKNOWN: u8 = 255;
 
 /** Room for every two codes of every two of five agents on the largest board. */
 const ROOM_AT_FIRST: usize = 1 << 19;
 
+function pairCount(): i32 {
+  return (agentCount() * (agentCount() - 1)) >> 1;
+}
+
 /** A word for every two codes of every two agents: those of a small board lie close together. */
 export class PairWords {
+  /** Bytes. */
+  room: usize = ROOM_AT_FIRST;
   private words: usize = takeSpace(ROOM_AT_FIRST);
-  private room: usize = ROOM_AT_FIRST;
 
   /** Makes room for the board at hand. The words are what they were, some of other pairs and codes, or 0. */
   fit(): void {
-    const pairs = (agentCount() * (agentCount() - 1)) >> 1;
-    const bytes: usize = pairs * codeCount() * codeCount() * 4;
+    const bytes: usize = pairCount() * codeCount() * codeCount() * 4;
     if (bytes <= this.room) return;
     let room = this.room;
     while (room < bytes) room *= 2;
@@ -50,10 +56,20 @@ export class PairTables {
   /** Entries below it belong to earlier boards; others are base + greatest·256 + least. It changes with `reset` only. */
   private base: i32 = STEP;
   private readonly words: PairWords = new PairWords();
+  /** Where the words begin. */
+  private first: usize = 0;
+  // By entry, a byte: the value where least and greatest agree, or UNKNOWN. A quarter of the words' size, where it is what is asked most.
+  private exacts: usize = 0;
+  private exactRoom: usize = 0;
+
+  /** @param hasExacts whether `exact` is asked */
+  constructor(private readonly hasExacts: bool) {}
 
   /** Forgets everything: for the board at hand. */
   reset(): void {
     this.words.fit();
+    this.first = this.words.of(0, 1);
+    if (this.hasExacts) this.forgetExacts();
     this.base += STEP;
     if (this.base < i32.MAX_VALUE - STEP) return;
     this.words.clear();
@@ -73,16 +89,35 @@ export class PairTables {
 
   /** The value of an entry whose least and greatest agree; −1 where they do not. */
   exact(entry: usize): i32 {
-    const known = wordAt(entry) - this.base;
-    return known >= 0 && leastOf(known) === mostOf(known) ? leastOf(known) : -1;
+    return <i32>load<i8>(this.exactOf(entry));
   }
 
   setLeast(entry: usize, least: i32): void {
-    setWord(entry, this.base + ((this.read(entry) & ~255) | least));
+    this.set(entry, (this.read(entry) & ~255) | least);
   }
 
   setMost(entry: usize, most: i32): void {
-    setWord(entry, this.base + ((most << 8) | (this.read(entry) & 255)));
+    this.set(entry, (most << 8) | (this.read(entry) & 255));
+  }
+
+  private set(entry: usize, known: i32): void {
+    setWord(entry, this.base + known);
+    if (this.hasExacts && leastOf(known) === mostOf(known)) setByte(this.exactOf(entry), leastOf(known));
+  }
+
+  private exactOf(entry: usize): usize {
+    return this.exacts + ((entry - this.first) >> 2);
+  }
+
+  private forgetExacts(): void {
+    const room = this.words.room >> 2;
+    if (room > this.exactRoom) {
+      const exacts = takeSpace(room);
+      if (this.exactRoom > 0) leaveSpace(this.exacts, this.exactRoom);
+      this.exacts = exacts;
+      this.exactRoom = room;
+    }
+    memory.fill(this.exacts, UNKNOWN, pairCount() * codeCount() * codeCount());
   }
 }
 

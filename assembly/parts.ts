@@ -1,18 +1,18 @@
-/** The parts of a set of agents that are asked about before the whole set: its threes, on the hardest boards its fours as well. */
+/** The parts of a set of agents: its pairs, and what is asked about before the whole set: its threes, on the hardest boards its fours as well. */
 import { byteAt, setByte, setWord, wordAt } from "./bytes";
 import { MAX_AGENTS } from "./grid";
 
 /** Most parts that a set can have: the fours of eight agents. */
 const MOST: i32 = 70;
-/** Bytes of a part: its places as bits, how many pairs are left, and where each of these is among the increases, at most ten. */
-const PART: i32 = 16;
+/** Bytes of a part: its places as bits, how many pairs are left, and where each of these is among the increases, at most fifteen. */
+const PART: i32 = 32;
 const AT_PAIRS: usize = 2;
 
 export class Parts {
   private readonly parts: usize = heap.alloc((MAX_AGENTS + 1) * MOST * PART);
   private readonly counts: usize = heap.alloc((MAX_AGENTS + 1) * 4);
 
-  /** @param size of the parts, at least three */
+  /** @param size of the parts, at least two */
   constructor(size: i32) {
     for (let whole = 0; whole <= MAX_AGENTS; whole++) {
       let count = 0;
@@ -26,18 +26,18 @@ export class Parts {
     return wordAt(this.counts + (whole << 2));
   }
 
-  /** The p-th part of a set of this size, for `maskOf` and `worstOther`. */
+  /** The p-th part of a set of this size, in order of their bits, for `maskOf` and `worstOther`. */
   part(whole: i32, p: i32): usize {
     return this.parts + (whole * MOST + p) * PART;
   }
 }
 
 /** One for each size of parts; a part is smaller than the largest set. */
-const bySize: StaticArray<Parts> = [new Parts(3), new Parts(4), new Parts(5), new Parts(6), new Parts(7)];
+const bySize: StaticArray<Parts> = [new Parts(2), new Parts(3), new Parts(4), new Parts(5), new Parts(6), new Parts(7)];
 
-/** The parts of that size, at least three. */
+/** The parts of that size, at least two. */
 export function partsOf(size: i32): Parts {
-  return unchecked(bySize[size - 3]);
+  return unchecked(bySize[size - 2]);
 }
 
 function write(part: usize, whole: i32, mask: i32): void {
@@ -47,6 +47,11 @@ function write(part: usize, whole: i32, mask: i32): void {
   }
   setByte(part, mask);
   setByte(part + 1, count);
+}
+
+/** The place of agents a < b among the pairs of a set. */
+export function placeOfPair(a: i32, b: i32): i32 {
+  return ((b * (b - 1)) >> 1) + a;
 }
 
 /** The places of a part in its set, as bits. */

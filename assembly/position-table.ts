@@ -14,13 +14,18 @@ const STAMP: usize = 8;
 const VALUES: usize = 12;
 const CODES: i32 = 52;
 const CODES_OF_BOTH: i32 = 26;
-const BLOCKS_AT_FIRST: u32 = 256;
+const BLOCKS_AT_FIRST: u32 = 1024;
+/** Bytes up to which a table grows fourfold, as most that grow once grow again; larger ones grow twofold. */
+const GROWS_FAST: u32 = 1 << 20;
 /** Blocks. */
 const MANY: u32 = 1 << 20;
 /** No position: it has all the codes' bits and no set. */
 const NO_KEY: Position = 0x0fff_ffff_0fff_ffff;
 
 export class PositionTable {
+  /** Changes whenever blocks have come to lie elsewhere. */
+  moved: i32 = 0;
+
   private stamp: u32 = 1;
   private count: u32 = 0;
   /** Where the table begins, and its size in bytes. Each board begins with the first table, which stays in the processor's cache. */
@@ -53,48 +58,44 @@ export class PositionTable {
     this.stamp = 1;
   }
 
-  /** The proven least increase; 0 where nothing is known. */
-  least(position: Position, code: i32): i32 {
-    const part = this.part(code);
-    const block = this.block(position, part);
-    return block === 0 ? 0 : this.leastIn(block, part, code);
+  /** Which block of its position a code is in. */
+  part(code: i32): i32 {
+    return this.codes === CODES ? (code * 79) >> 12 : (code * 158) >> 12;
   }
 
-  /** The proven greatest increase; 255 where nothing is known. */
-  most(position: Position, code: i32): i32 {
-    const part = this.part(code);
-    const block = this.block(position, part);
-    return block === 0 ? 255 : 255 - byteAt(this.placeOf(block, part, code) + CODES_OF_BOTH);
+  /** The block of a part of a position's codes; 0: nothing is known of them. */
+  find(position: Position, part: i32): usize {
+    return this.findKey(this.keyOf(position, part));
   }
 
-  setLeast(position: Position, code: i32, least: i32): void {
-    const part = this.part(code);
-    setByte(this.placeOf(this.enter(this.keyOf(position, part)), part, code), least);
+  /** As `find`, and a new block where there is none. It stays where it is until `moved` changes. */
+  enter(position: Position, part: i32): usize {
+    const key = this.keyOf(position, part);
+    const known = this.findKey(key);
+    return known !== 0 ? known : this.add(key);
   }
 
-  setMost(position: Position, code: i32, most: i32): void {
-    const part = this.part(code);
-    setByte(this.placeOf(this.enter(this.keyOf(position, part)), part, code) + CODES_OF_BOTH, 255 - most);
+  /** As `enter`, for what no search is spent on: once the table is large, 0 where there is no block. */
+  enterIfSmall(position: Position, part: i32): usize {
+    return this.count < MANY ? this.enter(position, part) : this.find(position, part);
   }
 
-  /** As `setLeast`, for what no search was spent on: once the table is large only in blocks that are there. */
-  noteLeast(position: Position, code: i32, least: i32): void {
-    if (this.count < MANY || this.block(position, this.part(code)) !== 0) this.setLeast(position, code, least);
-  }
-
-  /** For loops over many codes of one position: the block of a part of them, until the next change; 0: nothing is known. */
-  block(position: Position, part: i32): usize {
-    return this.find(this.keyOf(position, part));
-  }
-
-  /** The proven least increase of a code in the block of its part. */
+  /** The proven least increase of a code in the block of its part; 0: nothing is proven. */
   leastIn(block: usize, part: i32, code: i32): i32 {
     return byteAt(this.placeOf(block, part, code));
   }
 
-  /** Which block of its position a code is in. */
-  part(code: i32): i32 {
-    return this.codes === CODES ? (code * 79) >> 12 : (code * 158) >> 12;
+  /** The proven greatest increase; 255: nothing is proven. */
+  mostIn(block: usize, part: i32, code: i32): i32 {
+    return 255 - byteAt(this.placeOf(block, part, code) + CODES_OF_BOTH);
+  }
+
+  setLeast(block: usize, part: i32, code: i32, least: i32): void {
+    setByte(this.placeOf(block, part, code), least);
+  }
+
+  setMost(block: usize, part: i32, code: i32, most: i32): void {
+    setByte(this.placeOf(block, part, code) + CODES_OF_BOTH, 255 - most);
   }
 
   private keyOf(position: Position, part: i32): Position {
@@ -106,7 +107,7 @@ export class PositionTable {
     return block + VALUES + (code - part * this.codes);
   }
 
-  private find(key: Position): usize {
+  private findKey(key: Position): usize {
     if (key === this.lastKey) return this.lastBlock;
     const block = this.lookUp(key);
     this.lastKey = key;
@@ -126,12 +127,14 @@ export class PositionTable {
     return 0;
   }
 
-  private enter(key: Position): usize {
-    const known = this.find(key);
-    if (known !== 0) return known;
+  private add(key: Position): usize {
     if (++this.count * 2 * BLOCK > this.bytes) this.grow();
     const block = this.freeBlock(key);
-    for (let at: usize = 0; at < BLOCK; at += 8) store<u64>(block + at, 0);
+    const nothing = i64x2.splat(0);
+    v128.store(block, nothing);
+    v128.store(block, nothing, 16);
+    v128.store(block, nothing, 32);
+    v128.store(block, nothing, 48);
     store<u64>(block, key);
     store<u32>(block, this.stamp, STAMP);
     this.lastKey = key;
@@ -150,8 +153,10 @@ export class PositionTable {
   private grow(): void {
     const before = this.table;
     const bytes = this.bytes;
-    this.table = takeSpace(bytes * 2);
-    this.bytes = bytes * 2;
+    const larger = bytes * (bytes < GROWS_FAST ? 4 : 2);
+    this.table = takeSpace(larger);
+    this.bytes = larger;
+    this.moved++;
     for (let block = before; block < before + bytes; block += BLOCK) {
       if (load<u32>(block, STAMP) === this.stamp) copyBytes(this.freeBlock(load<u64>(block)), block, BLOCK);
     }

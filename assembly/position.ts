@@ -6,6 +6,9 @@ import { byteAt } from "./bytes";
 
 export type Position = u64;
 
+/** The codes of agents 0 to 3. */
+export const CODES_OF_FOUR: Position = 0x0fff_ffff;
+
 /** Where the a-th agent's bits begin. */
 export function codeShift(a: i32): i32 {
   return a < 4 ? 7 * a : 4 + 7 * a;

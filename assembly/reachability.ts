@@ -55,6 +55,8 @@ const IN_PIECE = memory.data(STRIDE, 16);
 const PRESENT = memory.data(MAX_AGENTS, 8);
 const CELLS = memory.data(MAX_AGENTS, 8);
 const OCCUPIED = memory.data(STRIDE, 16);
+/** Cells in order of their distance from a crossing; a few more than there are agents. */
+const NEAR = memory.data(MAX_AGENTS + 4, 8);
 /** Places of a cycle of the set at hand. */
 const CYCLE = memory.data(MAX_AGENTS, 8);
 let cycleLength: i32 = 0;
@@ -148,12 +150,14 @@ function originsAt(block: i32, ends: usize): i32 {
 
 /** Puts the members' cells into CELLS in order. */
 function sortCells(ends: usize): void {
-  for (let a = 0; a < agents; a++) {
-    const cell = byteAt(ends + member(a));
-    let at = a;
-    for (; at > 0 && byteAt(CELLS + at - 1) > cell; at--) setByte(CELLS + at, byteAt(CELLS + at - 1));
-    setByte(CELLS + at, cell);
-  }
+  for (let a = 0; a < agents; a++) insertCell(a, byteAt(ends + member(a)));
+}
+
+/** Puts a cell among the first so many of CELLS, in order. */
+function insertCell(count: i32, cell: i32): void {
+  let at = count;
+  for (; at > 0 && byteAt(CELLS + at - 1) > cell; at--) setByte(CELLS + at, byteAt(CELLS + at - 1));
+  setByte(CELLS + at, cell);
 }
 
 /** Base place → member, for the members at these ends. */
@@ -252,12 +256,11 @@ function canPass(): i32 {
 
 /** Walks the sets of cells breadth first from a base set until all renamings are found or no set is left. */
 function explore(): void {
-  const cells = boardSize() * boardSize();
   beginGroup(agents);
   sets.reset();
   expanded = 0;
   isWhole = false;
-  for (let cell = 0, r = 0; cell < cells && r < agents; cell++) if (byteAt(IN_PIECE + cell) === 1) setByte(CELLS + r++, cell);
+  chooseBase();
   sets.add(packed(CELLS, agents), identity(agents), -1);
   for (let node = 0; node < sets.count && sets.count <= MOST_SETS; node++) {
     expanded++;
@@ -265,6 +268,49 @@ function explore(): void {
     if (isGroupFull()) return;
   }
   isWhole = sets.count <= MOST_SETS;
+}
+
+/**
+ * Puts the base set into CELLS: the cells around the one from which most ways lead on within two steps. Where agents stand about a crossing few
+ * sets have to be walked before all renamings are found.
+ */
+function chooseBase(): void {
+  const cells = boardSize() * boardSize();
+  let crossing = -1;
+  let most = -1;
+  for (let cell = 0; cell < cells; cell++) {
+    setByte(OCCUPIED + cell, 0);
+    const ways = byteAt(IN_PIECE + cell) === 1 ? waysFrom(cell) : -1;
+    if (ways <= most) continue;
+    most = ways;
+    crossing = cell;
+  }
+  setByte(NEAR, crossing);
+  setByte(OCCUPIED + crossing, 1);
+  let count = 1;
+  for (let at = 0; count < agents; at++) {
+    const around = besides(byteAt(NEAR + at));
+    for (let direction = 0; direction < 4; direction++) {
+      const beside = byteAt(around + direction);
+      if (!isFree(beside) || byteAt(OCCUPIED + beside) === 1) continue;
+      setByte(OCCUPIED + beside, 1);
+      setByte(NEAR + count++, beside);
+    }
+  }
+  for (let near = 0; near < count; near++) setByte(OCCUPIED + byteAt(NEAR + near), 0);
+  for (let r = 0; r < agents; r++) insertCell(r, byteAt(NEAR + r));
+}
+
+/** Eight for each way out of a cell, and one for each way on from there. */
+function waysFrom(cell: i32): i32 {
+  let ways = 0;
+  for (let direction = 0; direction < 4; direction++) {
+    const beside = byteAt(besides(cell) + direction);
+    if (!isFree(beside)) continue;
+    ways += 8;
+    for (let on = 0; on < 4; on++) if (isFree(byteAt(besides(beside) + on))) ways++;
+  }
+  return ways;
 }
 
 function expandSet(node: i32): void {

@@ -15,6 +15,7 @@ import {
   goalOf,
   loadBoard,
   MAX_AGENTS,
+  renumber,
   shortest,
   startOf,
   sumOfShortest,
@@ -49,6 +50,8 @@ export const spanPlan = new KeptPlan();
 const ORDER = memory.data(MAX_AGENTS, 8);
 /** Increases of pairs from their starts, by i·8 + j. */
 const DELTA = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
+/** For `renumberByIncreases`. */
+const DELTA_BEFORE = memory.data(MAX_AGENTS * MAX_AGENTS, 8);
 /** Bit j of agent i: some plan delays neither of the two, so their increase is 0. */
 const UNDELAYED = memory.data(MAX_AGENTS, 8);
 /** Up to three agents are closed by growing sets: their plans are part of what the shipped base policy was trained on. */
@@ -120,6 +123,7 @@ function closeGap(least: i32, most: i32): i32 {
   const lower = max(least, boundFromPairs(upper));
   if (upper <= lower) return upper;
   if (growsSets) return growSet(lower, upper);
+  renumberByIncreases();
   if (answer === CAN) return deepen(lower, upper);
   // Growing sets decide solvability as well; deepening would not end where there is no plan, and is far faster where there is one.
   const found = deepenWithin(lower, upper);
@@ -247,6 +251,57 @@ function boundFromPairs(upper: i32): i32 {
     }
   }
   return smallestCover(DELTA, count);
+}
+
+/**
+ * Numbers the agents anew: first the one that is of the pair with the greatest increase, then whoever has the greatest increases with those
+ * before it. Joint moves are put together in order of numbers, and what does not lead on then shows early.
+ */
+function renumberByIncreases(): void {
+  const count = agentCount();
+  let chosen = 0;
+  let isOrdered = true;
+  for (let a = 0; a < count; a++) {
+    let first = -1;
+    let greatest = -1;
+    for (let agent = 0; agent < count; agent++) {
+      const weight = (chosen >> agent) & 1 ? -1 : weightIn(agent, chosen);
+      if (weight <= greatest) continue;
+      greatest = weight;
+      first = agent;
+    }
+    chosen |= 1 << first;
+    if (first !== a) isOrdered = false;
+    setByte(ORDER + a, first);
+  }
+  if (!isOrdered) {
+    renumber(ORDER);
+    memory.copy(DELTA_BEFORE, DELTA, MAX_AGENTS * MAX_AGENTS);
+    for (let i = 0; i < count; i++) {
+      for (let j = i + 1; j < count; j++) setByte(DELTA + i * MAX_AGENTS + j, increaseIn(DELTA_BEFORE, inOrder(i), inOrder(j)));
+    }
+    forgetIncreases();
+  }
+  orderByDistance();
+}
+
+/** What the agent's pairs with those chosen cost, then the greatest increase that it is of, then the sum of all. */
+function weightIn(agent: i32, chosen: i32): i32 {
+  let withChosen = 0;
+  let most = 0;
+  let sum = 0;
+  for (let other = 0; other < agentCount(); other++) {
+    if (other === agent) continue;
+    const d = increaseIn(DELTA, agent, other);
+    if ((chosen >> other) & 1) withChosen += d;
+    most = max(most, d);
+    sum += d;
+  }
+  return (withChosen << 16) | (most << 8) | sum;
+}
+
+function increaseIn(delta: usize, i: i32, j: i32): i32 {
+  return byteAt(delta + min(i, j) * MAX_AGENTS + max(i, j));
 }
 
 /** An agent that starts on its goal may have arrived already, or still has to leave and come back (2 extra). */

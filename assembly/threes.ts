@@ -36,24 +36,37 @@ export function selectThree(first: i32, second: i32, third: i32): void {
 /** Whether the selected agents finish from codes a, b and c with at most `slack` extra. */
 // @inline
 export function threeFits(a: i32, b: i32, c: i32, slack: i32): bool {
-  if (a === done() && b === done() && c === done()) return true;
+  return extraOf(a, b, c, slack) >= 0;
+}
+
+/** What some way from there to their goals costs extra, at most `slack`; −1: there is none. */
+// @inline
+function extraOf(a: i32, b: i32, c: i32, slack: i32): i32 {
+  if (a === done() && b === done() && c === done()) return 0;
   const position = bits | placed(a, 0) | placed(b, 1);
-  if (slack < known.least(position, c)) return false;
-  if (slack >= known.most(position, c)) return true;
+  const part = known.part(c);
+  let block = known.find(position, part);
+  if (block !== 0) {
+    if (slack < known.leastIn(block, part, c)) return -1;
+    const most = known.mostIn(block, part, c);
+    if (slack >= most) return most;
+  } else block = known.enter(position, part);
   spend(1);
   if (ofIJ === 0) {
     ofIJ = pairOf(i, j);
     ofIK = pairOf(i, k);
     ofJK = pairOf(j, k);
   }
-  const found = leadsOn(a, b, c, slack);
-  if (found) known.setMost(position, c, slack);
-  else known.setLeast(position, c, slack + 1);
-  return found;
+  const moved = known.moved;
+  const extra = leadOn(a, b, c, slack);
+  if (known.moved !== moved) block = known.enter(position, part);
+  if (extra >= 0) known.setMost(block, part, c, extra);
+  else known.setLeast(block, part, c, slack + 1);
+  return extra;
 }
 
-/** Whether some joint move leads to a position from which the agents finish. */
-function leadsOn(a: i32, b: i32, c: i32, slack: i32): bool {
+/** The same of the joint moves from there, of which the first that leads on is taken. */
+function leadOn(a: i32, b: i32, c: i32, slack: i32): i32 {
   const cellA = cellOf(i, a);
   const cellB = cellOf(j, b);
   const cellC = cellOf(k, c);
@@ -84,9 +97,10 @@ function leadsOn(a: i32, b: i32, c: i32, slack: i32): bool {
         const bc = increaseAt(ofJK, j, k, codeAfter(moveB), codeAfter(moveC), left);
         // The cover of three: half of all their pairs, where no pair alone is too much.
         if (bc > left || ab + ac + bc > 2 * left) continue;
-        if (threeFits(codeAfter(moveA), codeAfter(moveB), codeAfter(moveC), left)) return true;
+        const extra = extraOf(codeAfter(moveA), codeAfter(moveB), codeAfter(moveC), left);
+        if (extra >= 0) return slack - left + extra;
       }
     }
   }
-  return false;
+  return -1;
 }

@@ -5,9 +5,10 @@
  * iterative-deepening search", 1994).
  *
  * Before a joint move is put together, every two options of two agents are checked against the exact increase of the pair, and options that
- * no option of some other agent goes with are dropped: what is enumerated afterwards is almost only what the pairs allow. A joint move is
- * then checked against the smallest cover of its pairs' increases and against the increases of its threes, on the hardest boards of its
- * fours as well. A position is expanded in O(6^agents) at worst; what is reached of the joint space is bounded by the node budget alone.
+ * no option of some other agent goes with are dropped: what is enumerated afterwards is almost only what the pairs allow. All options of
+ * the next agent are then checked at once against the smallest cover of the pairs' increases (option-covers.ts), and joint moves against
+ * the increases of their threes, on the hardest boards of their fours as well. A position is expanded in O(6^agents) at worst; what is
+ * reached of the joint space is bounded by the node budget alone.
  *
  * What is learnt is kept until the next board, for all sets and all bounds. It decides nothing about solvability: it is asked only within
  * a bound or about boards known to be solvable.
@@ -19,7 +20,9 @@ import { byteAt, setByte } from "./bytes";
 import { coverFits } from "./cover";
 import {
   addedIn,
+  allGoWith,
   allowedIn,
+  amountsIn,
   cellsIn,
   choose,
   chosenMove,
@@ -29,21 +32,24 @@ import {
   deltaIn,
   frameAt,
   goesWith,
+  increasesIn,
+  markIn,
   moveIn,
-  pairIn,
   setAllowed,
   setGoesWith,
+  setMark,
   setMoves,
   setUnmoved,
-  takeCosts,
+  turnGoesWith,
   unmovedIn,
 } from "./frame";
 import { addedBy, agentCount, cellAfter, cellOf, codeAfter, done, firstOption, goalOf, MAX_AGENTS, optionCount, startOf } from "./grid";
+import { fiveFit, fourFit, threeFit } from "./option-covers";
 import { pairIncrease } from "./pair-increases";
 import { allowedBy, forgetPairMoves, movesOfPair } from "./pair-moves";
-import { maskOf, partsOf, worstOther } from "./parts";
+import { maskOf, partsOf, placeOfPair, worstOther } from "./parts";
 import { endPath, putCell } from "./planner";
-import { bitsOfSet, codeIn, codeShift, Position, packed, placed } from "./position";
+import { bitsOfSet, CODES_OF_FOUR, codeIn, codeShift, Position, packed, placed } from "./position";
 import { PositionTable } from "./position-table";
 import { forgetThrees, selectThree, threeFits } from "./threes";
 
@@ -63,6 +69,8 @@ export function askFoursFrom(nodes: i32): void {
 
 const threes = partsOf(3);
 const fours = partsOf(4);
+const pairs = partsOf(2);
+
 /** By size of the set: what small sets are asked again and again then stays in the processor's cache. Those of three are in threes.ts. */
 const ofFour = new PositionTable(3);
 const ofFive = new PositionTable(4);
@@ -74,6 +82,8 @@ const halvesOf3 = new PositionTable(2);
 const halvesOf5 = new PositionTable(4);
 
 let depth: i32 = 0;
+/** What the solution found last leaves of the slack. */
+let unused: i32 = 0;
 /** The budget's nodes at the last reset. */
 let spentBefore: i32 = 0;
 /** By size of the set: the three to ask first, which is the one that ruled out the last position. */
@@ -199,6 +209,7 @@ function fits(agents: usize, size: i32, codes: usize, slack: i32, delta: usize):
     set |= 1 << byteAt(agents + a);
   }
   if (isGoal) {
+    unused = slack;
     record(codes, size);
     return true;
   }
@@ -206,21 +217,33 @@ function fits(agents: usize, size: i32, codes: usize, slack: i32, delta: usize):
   const position = ofSet | packed(codes, size - 1);
   const last = byteAt(codes + size - 1);
   const known = tableOf(size);
-  if (slack < known.least(position, last)) return false;
+  const part = known.part(last);
   const isPart = size < agentCount();
-  if (isPart && slack >= known.most(position, last)) return true;
-  if (delta !== 0 && !partsFit(agents, size, codes, delta, slack)) {
-    known.setLeast(position, last, slack + 1);
-    return false;
+  let block = known.enter(position, part);
+  if (slack < known.leastIn(block, part, last)) return false;
+  if (isPart) {
+    const most = known.mostIn(block, part, last);
+    if (slack >= most) {
+      unused = slack - most;
+      return true;
+    }
   }
+  const moved = known.moved;
+  const found = (delta === 0 || partsFit(agents, size, codes, delta, slack)) && leadsOn(agents, size, codes, slack, delta, ofSet);
+  if (known.moved !== moved) block = known.enter(position, part);
+  if (!found) known.setLeast(block, part, last, slack + 1);
+  else if (isPart) known.setMost(block, part, last, slack - unused);
+  if (found) record(codes, size);
+  return found;
+}
+
+/** Whether some joint move leads to a position from which the agents finish. */
+function leadsOn(agents: usize, size: i32, codes: usize, slack: i32, delta: usize, ofSet: Position): bool {
   spend(1);
   const frame = frameAt(depth++);
   if (frame === 0) giveUp();
-  const found = fillFrame(agents, size, codes, frame, slack) && extend(agents, size, frame, 0, slack, ofSet);
+  const found = fillFrame(agents, size, codes, frame, slack, delta) && extend(agents, size, frame, 0, slack, ofSet);
   depth--;
-  if (!found) known.setLeast(position, last, slack + 1);
-  else if (isPart) known.setMost(position, last, slack);
-  if (found) record(codes, size);
   return found;
 }
 
@@ -230,11 +253,12 @@ function record(codes: usize, size: i32): void {
   store<u64>(TRAIL + steps++ * MAX_AGENTS, load<u64>(codes));
 }
 
-/** Lists options and what every two of them allow; false when some agent has none left. */
-function fillFrame(agents: usize, size: i32, codes: usize, frame: usize, slack: i32): bool {
+/** Lists options and what every two of them allow; false when some agent has none left. @param delta as in `fits` */
+function fillFrame(agents: usize, size: i32, codes: usize, frame: usize, slack: i32, delta: usize): bool {
   const half = halfOf(size);
   const cells = cellsIn(frame);
   let unmoved: Position = 0;
+  let allowed: u64 = 0xffff_ffff_ffff_ffff;
   for (let a = 0; a < size; a++) {
     const agent = byteAt(agents + a);
     const code = byteAt(codes + a);
@@ -244,35 +268,53 @@ function fillFrame(agents: usize, size: i32, codes: usize, frame: usize, slack: 
     const count = optionCount(agent, code, slack);
     if (count === 0) return false;
     copyOptions(frame, a, first);
-    setAllowed(frame, 0, a, (1 << count) - 1);
+    allowed ^= (<u64>(~((1 << count) - 1) & 255)) << (a << 3);
   }
   setUnmoved(frame, unmoved);
+  allGoWith(frame, size - 1);
   for (let b = 1; b < size; b++) {
     for (let a = 0; a < b; a++) {
-      if (!fillPair(frame, a, b, byteAt(agents + a), byteAt(agents + b), byteAt(codes + a), byteAt(codes + b), slack)) return false;
+      // What two of the others cost at least is not theirs to spend.
+      const within = delta === 0 ? slack : slack - worstOther(pairs.part(size, placeOfPair(a, b)), delta);
+      const moves = movesOfPair(byteAt(agents + a), byteAt(agents + b), byteAt(codes + a), byteAt(codes + b), slack);
+      setMoves(frame, a, b, moves);
+      allowed = fillPair(frame, a, b, allowedBy(moves, within), allowed);
+      if (allowed === 0) return false;
     }
+  }
+  setAllowed(frame, 0, allowed);
+  for (let a = 0; a < size - 1; a++) turnGoesWith(frame, a);
+  for (let a = 0; a < half; a++) {
+    for (let rest = optionsOf(allowed, a); rest !== 0; rest &= rest - 1) setMark(frame, a, ctz(rest), markOf(frame, a, ctz(rest), size));
   }
   return true;
 }
 
-/** What the options of agents i < j, in places a and b, that are still allowed leave of one another. False: nothing. */
-function fillPair(frame: usize, a: i32, b: i32, i: i32, j: i32, codeA: i32, codeB: i32, slack: i32): bool {
-  const pair = pairIn(frame, a, b);
-  const moves = movesOfPair(i, j, codeA, codeB, slack);
-  setMoves(pair, moves);
-  const masks = allowedBy(moves, slack) & (<u64>allowedIn(frame, 0, b) * 0x0101_0101_0101);
-  setGoesWith(pair, masks);
-  let usedA = 0;
-  let usedB = 0;
-  for (let alive = allowedIn(frame, 0, a); alive !== 0; alive &= alive - 1) {
-    const u = ctz(alive);
-    const mask = <i32>(masks >> (u << 3)) & 255;
-    usedB |= mask;
-    if (mask !== 0) usedA |= 1 << u;
-  }
-  setAllowed(frame, 0, a, usedA);
-  setAllowed(frame, 0, b, usedB);
-  return usedA !== 0;
+/** The options of agent a, as bits. */
+// @inline
+function optionsOf(allowed: u64, a: i32): i32 {
+  return <i32>(allowed >> (a << 3)) & 255;
+}
+
+/** A byte of ones for each bit. */
+// @inline
+function bytesOf(mask: i32): u64 {
+  const bits = (<u64>mask * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+  return (((bits + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101) * 255;
+}
+
+/** What the options of agents a < b that are still allowed leave of one another; 0: nothing. @param both what goes with each of a's */
+function fillPair(frame: usize, a: i32, b: i32, both: u64, allowed: u64): u64 {
+  const allowedA = optionsOf(allowed, a);
+  const allowedB = optionsOf(allowed, b);
+  const masks = both & bytesOf(allowedA) & (<u64>allowedB * 0x0101_0101_0101_0101);
+  if (masks === 0) return 0;
+  setGoesWith(frame, a, b, masks);
+  const usedA = ~i8x16.bitmask(i8x16.eq(i64x2.splat(masks), i64x2.splat(0))) & 255;
+  let folded = masks | (masks >> 32);
+  folded |= folded >> 16;
+  const usedB = <i32>(folded | (folded >> 8)) & 255;
+  return allowed ^ ((<u64>(allowedA ^ usedA)) << (a << 3)) ^ ((<u64>(allowedB ^ usedB)) << (b << 3));
 }
 
 /** Chooses an option for agent a and those after it; `slack` is what those before have left, `position` what they make with the set. */
@@ -282,80 +324,111 @@ function extend(agents: usize, size: i32, frame: usize, a: i32, slack: i32, posi
   if (a === 0 || a !== halfOf(size)) return goThrough(agents, size, frame, a, slack, position);
   const known = halvesOf(size);
   const code = codeIn(position, a - 1);
-  const half = (position & ~placed(127, a - 1)) | unmovedIn(frame) | ((<u64>halfMove(frame, a, size)) << codeShift(size));
-  if (slack < known.least(half, code)) return false;
+  let mark = 0;
+  for (let b = 0; b < a; b++) mark |= markIn(frame, b);
+  const half = (position & ~placed(127, a - 1)) | unmovedIn(frame) | ((<u64>mark) << codeShift(size));
+  const part = known.part(code);
+  let block = known.enterIfSmall(half, part);
+  if (block !== 0 && slack < known.leastIn(block, part, code)) return false;
+  const moved = known.moved;
   if (goThrough(agents, size, frame, a, slack, position)) return true;
-  known.noteLeast(half, code, slack + 1);
+  if (known.moved !== moved) block = known.enterIfSmall(half, part);
+  if (block !== 0) known.setLeast(block, part, code, slack + 1);
   return false;
 }
 
 /**
  * What of a half-made joint move is not in its codes: from which side somebody has come onto the cell of an agent that has not moved, since it
- * may not go there. Three bits for each agent that has not moved.
+ * may not go there. Three bits for each agent that has not moved; here what the u-th option of agent a puts there.
  */
-function halfMove(frame: usize, moved: i32, size: i32): i32 {
+function markOf(frame: usize, a: i32, u: i32, size: i32): i32 {
   const cells = cellsIn(frame);
+  const next = cellAfter(moveIn(frame, a, u));
   let mark = 0;
-  for (let b = moved; b < size; b++) {
+  for (let b = halfOf(size); b < size; b++) {
     const cell = byteAt(cells + b);
     mark <<= 3;
-    for (let a = 0; a < moved; a++) {
-      if (cellAfter(chosenMove(frame, a)) !== cell) continue;
-      const step = byteAt(cells + a) - cell;
-      mark |= step === 1 ? 1 : step === -1 ? 2 : step > 0 ? 3 : 4;
-    }
+    if (next !== cell) continue;
+    const step = byteAt(cells + a) - cell;
+    mark |= step === 1 ? 1 : step === -1 ? 2 : step > 0 ? 3 : 4;
   }
   return mark;
 }
 
 /** As `extend`, without asking the memory first. */
 function goThrough(agents: usize, size: i32, frame: usize, a: i32, slack: i32, position: Position): bool {
-  for (let mask = allowedIn(frame, a, a); mask !== 0; mask &= mask - 1) {
+  const allowed = allowedIn(frame, a);
+  for (let mask = optionsWithin(frame, a, slack, optionsOf(allowed, a)); mask !== 0; mask &= mask - 1) {
     const u = ctz(mask);
+    const left = allowed & goesWith(frame, a, u);
+    if (hasNone(left)) continue;
+    setAllowed(frame, a + 1, left);
     const move = moveIn(frame, a, u);
-    const left = slack - addedBy(move);
-    if (left < 0) return false; // options come by what they add
     choose(frame, a, u, addedBy(move));
-    if (!takeIncreases(frame, a, u, left) || (a > 1 && !coverFits(deltaIn(frame), a + 1, left))) continue;
-    if (!narrow(frame, size, a, u)) continue;
-    if (extend(agents, size, frame, a + 1, left, position | placed(codeAfter(move), a))) return true;
+    takeIncreases(frame, a, u);
+    if (a > 4 && !coverFits(deltaIn(frame), a + 1, slack - addedBy(move))) continue;
+    if (a === 3 && firstFourFail(agents, position, codeAfter(move), slack - addedBy(move))) continue;
+    if (extend(agents, size, frame, a + 1, slack - addedBy(move), position | placed(codeAfter(move), a))) return true;
   }
   return false;
 }
 
-/** Takes from those after agent a the options that do not go with its u-th; false when somebody has none left. */
-function narrow(frame: usize, size: i32, a: i32, u: i32): bool {
-  for (let b = a + 1; b < size; b++) {
-    const allowed = allowedIn(frame, a, b) & goesWith(pairIn(frame, a, b), u);
-    if (allowed === 0) return false;
-    setAllowed(frame, a + 1, b, allowed);
-    takeCosts(frame, a, b, u);
-  }
-  return true;
+/** Whether the first four of a larger set are known not to finish. @param position of the first three, and the rest of it is not looked at */
+function firstFourFail(agents: usize, position: Position, code: i32, slack: i32): bool {
+  let set = 0;
+  for (let a = 0; a < 4; a++) set |= 1 << byteAt(agents + a);
+  const part = ofFour.part(code);
+  const block = ofFour.find((position & CODES_OF_FOUR) | bitsOfSet(set), part);
+  return block !== 0 && slack < ofFour.leastIn(block, part, code);
 }
 
-/** Chooses an option for the last agent. Most positions are known not to fit, so the memory is asked before the cover. */
+/** Whether some byte is 0. */
+// @inline
+function hasNone(masks: u64): bool {
+  return ((masks - 0x0101_0101_0101_0101) & ~masks & 0x8080_8080_8080_8080) !== 0;
+}
+
+/** The options of agent a with which those up to it have a cover of at most `slack`; of more than five only the pairs are asked. */
+// @inline
+function optionsWithin(frame: usize, a: i32, slack: i32, alive: i32): i32 {
+  if (a < 2) return alive; // what two allow is in `goesWith`
+  const delta = deltaIn(frame);
+  const added = amountsIn(frame, a);
+  const first = increasesIn(frame, 0, a);
+  const second = increasesIn(frame, 1, a);
+  if (a === 2) return alive & threeFit(delta, first, second, added, slack);
+  const third = increasesIn(frame, 2, a);
+  if (a === 3) return alive & fourFit(delta, first, second, third, added, slack);
+  const fourth = increasesIn(frame, 3, a);
+  if (a === 4) return fiveFit(delta, first, second, third, fourth, added, slack, alive);
+  let most = i16x8.max_s(i16x8.max_s(first, second), i16x8.max_s(third, fourth));
+  for (let b = 4; b < a; b++) most = i16x8.max_s(most, increasesIn(frame, b, a));
+  return alive & i16x8.bitmask(i16x8.le_s(most, i16x8.splat(<i16>slack)));
+}
+
+/** Chooses an option for the last agent. */
 function finish(agents: usize, size: i32, frame: usize, slack: i32, position: Position): bool {
   const known = tableOf(size);
   const a = size - 1;
   let part = -1;
   let block: usize = 0;
-  for (let mask = allowedIn(frame, a, a); mask !== 0; mask &= mask - 1) {
+  for (let mask = optionsWithin(frame, a, slack, optionsOf(allowedIn(frame, a), a)); mask !== 0; mask &= mask - 1) {
     const u = ctz(mask);
     const move = moveIn(frame, a, u);
     const left = slack - addedBy(move);
-    if (left < 0) return false;
     const code = codeAfter(move);
     const ownPart = known.part(code);
     if (ownPart !== part) {
       part = ownPart;
-      block = known.block(position, part);
+      block = known.find(position, part);
     }
     if (block !== 0 && left < known.leastIn(block, part, code)) continue;
     part = -1;
     choose(frame, a, u, addedBy(move));
-    if (!takeIncreases(frame, a, u, left) || !coverFits(deltaIn(frame), size, left)) {
-      known.noteLeast(position, code, left + 1);
+    takeIncreases(frame, a, u);
+    if (size > 5 && !coverFits(deltaIn(frame), size, left)) {
+      const failing = known.enterIfSmall(position, ownPart);
+      if (failing !== 0) known.setLeast(failing, ownPart, code, left + 1);
       continue;
     }
     const codes = codesIn(frame);
@@ -365,16 +438,11 @@ function finish(agents: usize, size: i32, frame: usize, slack: i32, position: Po
   return false;
 }
 
-/** Puts the increases of agent a with those before it into the frame when a takes option u; false when one alone exceeds what is left. */
-function takeIncreases(frame: usize, a: i32, u: i32, left: i32): bool {
+/** Puts the increases of agent a with those before it into the frame when a takes option u. */
+function takeIncreases(frame: usize, a: i32, u: i32): void {
   const delta = deltaIn(frame);
   const added = addedIn(frame, a);
-  for (let b = 0; b < a; b++) {
-    const d = byteAt(costsIn(frame, b, a) + u) - added - addedIn(frame, b);
-    if (d > left) return false;
-    setByte(delta + b * MAX_AGENTS + a, d);
-  }
-  return true;
+  for (let b = 0; b < a; b++) setByte(delta + b * MAX_AGENTS + a, byteAt(costsIn(frame, b, a) + u) - added - addedIn(frame, b));
 }
 
 function partsFit(agents: usize, size: i32, codes: usize, delta: usize, slack: i32): bool {

@@ -89,3 +89,34 @@ it("equals trying every value on all weights of five agents up to one", () => {
     expect(smallestCover(delta(pairs), 5)).toBe(byTrying(delta(pairs), 5));
   }
 });
+
+it("tells at once with which of eight options of the last of three to five agents the cover fits", () => {
+  const lane = fc.tuple(fc.integer({ min: 0, max: 2 }), fc.array(fc.integer({ min: 0, max: 12 }), { minLength: 4, maxLength: 4 }));
+  const lanes = fc.array(lane, { minLength: 8, maxLength: 8 });
+  const cases = fc
+    .integer({ min: 3, max: 5 })
+    .chain((count) => fc.tuple(fc.constant(count), weighted(count - 1), lanes, fc.integer({ min: 0, max: 24 })));
+  let fitting = 0;
+  let failing = 0;
+  fc.assert(
+    fc.property(cases, ([count, table, options, limit]) => {
+      place(table);
+      const room = new Uint8Array(parts.memory.buffer, parts.optionsAt(), 64);
+      let expected = 0;
+      for (const [v, [added, increases]] of options.entries()) {
+        room[v] = added;
+        const whole = table.slice();
+        for (let a = 0; a < count - 1; a++) {
+          room[8 * (a + 1) + v] = added + increases[a]!;
+          whole[a * 8 + count - 1] = increases[a]!;
+        }
+        if (byTrying(whole, count) + added <= limit) expected |= 1 << v;
+      }
+      const alive = 0b1101_1111;
+      expect(parts.optionsThatFit(count, limit, alive)).toBe(expected & alive);
+      for (let v = 0; v < 8; v++) expected & (1 << v) ? fitting++ : failing++;
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(Math.min(fitting, failing)).toBeGreaterThan(2_000);
+});

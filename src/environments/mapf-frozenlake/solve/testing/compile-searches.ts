@@ -10,6 +10,8 @@ interface Parts {
   weightsAt(): number;
   smallestCover(weights: number, agents: number): number;
   coverFits(weights: number, agents: number, limit: number): number;
+  optionsAt(): number;
+  optionsThatFit(agents: number, limit: number, alive: number): number;
   neighbourTablesAt(): number;
   holesAt(): number;
   startsAt(): number;
@@ -28,6 +30,7 @@ interface Parts {
   setMost(position: bigint, code: number, most: number): void;
   lookUpLeast(position: bigint, code: number): number;
   lookUpMost(position: bigint, code: number): number;
+  tableMoves(): number;
 }
 
 const ROOT = new URL("../../../../../", import.meta.url);
