@@ -9,8 +9,9 @@ import { forgetPairs } from "./pair-increases";
 import { PositionTable } from "./position-table";
 
 export { coverFits, smallestCover } from "./cover";
-export { certify, goalsAt, holesAt, neighbourTablesAt, resultsAt, startsAt } from "./index";
+export { certify, goalsAt, holesAt, neighbourTablesAt, resultsAt, spentNodes, startsAt } from "./index";
 export { putCell } from "./planner";
+export { beginWithBlocks } from "./position-table";
 export { askFoursFrom } from "./tuples";
 
 const WEIGHTS = memory.data(MAX_AGENTS * MAX_AGENTS, 8);

@@ -19,6 +19,14 @@ const BLOCKS_AT_FIRST: u32 = 1024;
 const GROWS_FAST: u32 = 1 << 20;
 /** Blocks. */
 const MANY: u32 = 1 << 20;
+/** Of the table that a board begins with, at most BLOCKS_AT_FIRST. */
+let blocksAtFirst: u32 = BLOCKS_AT_FIRST;
+
+/** For tests: tables begin with so many blocks, a power of two, from the next reset on. */
+export function beginWithBlocks(blocks: u32): void {
+  blocksAtFirst = blocks;
+}
+
 /** No position: it has all the codes' bits and no set. */
 const NO_KEY: Position = 0x0fff_ffff_0fff_ffff;
 
@@ -51,10 +59,10 @@ export class PositionTable {
     if (this.table !== this.first) {
       leaveSpace(this.table, this.bytes);
       this.table = this.first;
-      this.bytes = BLOCK * BLOCKS_AT_FIRST;
     }
+    this.bytes = BLOCK * blocksAtFirst;
     if (++this.stamp !== 0) return;
-    memory.fill(this.table, 0, this.bytes);
+    memory.fill(this.table, 0, BLOCK * BLOCKS_AT_FIRST);
     this.stamp = 1;
   }
 

@@ -2,9 +2,10 @@
 import { expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
 import type { Board } from "../instance.js";
-import { certify } from "./solve.js";
+import { certify, solve } from "./solve.js";
 import { partsOfSearches, placeBoard } from "./testing/compile-searches.js";
 import { randomBoard } from "./testing/random-board.js";
+import { arrivals } from "./testing/simulate.js";
 
 const parts = await partsOfSearches();
 
@@ -29,6 +30,25 @@ it.each([
     const found = [i, status, optimum.sum_of_costs];
     expect(found).toEqual(cost < 0 ? [i, "unsolvable", -1] : [i, "solved", cost]);
   }
+});
+
+it("plans of four to eight agents are each agent's own, valid and as good as is claimed", () => {
+  const seed = Seed.root("plans-of-many");
+  let judged = 0;
+  for (let i = 0; i < 160; i++) {
+    const random = seed.at(i);
+    const agents = random.between(4, 8);
+    const board = randomBoard(random, random.between(agents > 6 ? 4 : 3, 6), random.between(0, 4), agents);
+    const solution = board === undefined ? undefined : solve(board, { budget: 20_000 });
+    if (board === undefined || solution?.status !== "solved" || solution.sum_of_costs === solution.sum_of_shortest) continue;
+    const { plans, sum_of_costs, makespan } = solution;
+    const times = arrivals(board, plans.sum_of_costs!);
+    expect([i, times, typeof times !== "string" && times.reduce((sum, time) => sum + time, 0)]).toEqual([i, times, sum_of_costs]);
+    const latest = arrivals(board, plans.makespan!);
+    expect([i, latest, typeof latest !== "string" && Math.max(...latest)]).toEqual([i, latest, makespan]);
+    judged++;
+  }
+  expect(judged).toBeGreaterThan(60);
 });
 
 // Boards on which it decides from which side an agent has come onto the cell that another one is about to leave.

@@ -85,6 +85,27 @@ describe("boards that need more room than most", () => {
     expect(conflicts).toBeGreaterThan(100);
   });
 
+  it("a board costs the same nodes whether its tables begin with room for all or for hardly anything", async () => {
+    const parts = await partsOfSearches();
+    parts.askFoursFrom(100_000);
+    const seed = Seed.root("blocks");
+    let nodes = 0;
+    for (let i = 0; i < 140; i++) {
+      const random = seed.at(i);
+      const size = random.between(3, 6);
+      const board = randomBoard(random, size, Math.round(size * size * 0.25), random.between(4, size === 3 ? 6 : 5))!;
+      const [few, many] = [1, 1024].map((blocks) => {
+        parts.beginWithBlocks(blocks);
+        placeBoard(parts, board);
+        const status = parts.certify(size, board.agents.length, 10_000_000, 0, 0, 0);
+        return [i, status, new Int32Array(parts.memory.buffer)[parts.resultsAt() / 4], parts.spentNodes()];
+      });
+      expect(few).toEqual(many);
+      nodes += many![3]!;
+    }
+    expect(nodes).toBeGreaterThan(100_000);
+  });
+
   it("a path past the planner's horizon gives the board up", async () => {
     const parts = await partsOfSearches();
     parts.putCell(0, 191, 5);

@@ -19,8 +19,10 @@ interface Parts {
   costByJointSearch(size: number, agents: number, nodes: number, mostExtra: number): number;
   putCell(agent: number, t: number, cell: number): void;
   askFoursFrom(nodes: number): void;
+  beginWithBlocks(blocks: number): void;
   certify(size: number, agents: number, budget: number, needMakespan: number, needWait: number, stopAboveSic: number): number;
   resultsAt(): number;
+  spentNodes(): number;
   resetNodes(): void;
   addNode(position: bigint, bucket: number): number;
   popNode(bucket: number): number;
