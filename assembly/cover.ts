@@ -4,7 +4,8 @@
  *
  * Up to five agents have a closed form, the largest of bounds that every cover keeps to (pairs that share nobody add up; a sum in which
  * everybody counts k times is divided by k and rounded up). That the largest is reached is not proven here but tested against trying every
- * value; were it not, it would still be a lower bound. With more agents, one after another is given each sensible value, which leaves a
+ * value; were it not, it would still be a lower bound. (Half of a ring of five is no more than a quarter of the fours: of each of these the
+ * ring's two outer pairs share nobody.) With more agents, one after another is given each sensible value, which leaves a
  * smaller cover of what its value does not pay for.
  *
  * Weights are bytes at delta + i·8 + j for i < j, at most 61 (pair-increases.ts).
@@ -65,10 +66,7 @@ function closedCover(delta: usize, agents: i32): i32 {
   const abd = ofThree(ab, ad, bd);
   const acd = ofThree(ac, ad, cd);
   const bcd = ofThree(bc, bd, cd);
-  const ab_cd = ab + cd;
-  const ac_bd = ac + bd;
-  const ad_bc = ad + bc;
-  const abcd = ofFour(abc, abd, acd, bcd, ab_cd, ac_bd, ad_bc);
+  const abcd = ofFour(abc, abd, acd, bcd, ab + cd, ac + bd, ad + bc);
   if (agents === 4) return abcd;
   const ae = weight(delta, 0, 4);
   const be = weight(delta, 1, 4);
@@ -87,15 +85,7 @@ function closedCover(delta: usize, agents: i32): i32 {
   const fours = max(max(max(abcd, abce), max(abde, acde)), max(bcde, (abcd + abce + abde + acde + bcde + 3) >> 2));
   const apartOfA = max(max(ab + cde, ac + bde), max(ad + bce, ae + bcd));
   const apart = max(max(apartOfA, max(bc + ade, bd + ace)), max(max(be + acd, cd + abe), max(ce + abd, de + abc)));
-  // Rings of five: the fifth agent between two of the others, and the better way through the remaining two.
-  const notAb = max(ac_bd, ad_bc);
-  const notAc = max(ab_cd, ad_bc);
-  const notAd = max(ab_cd, ac_bd);
-  const ringOfAb = max(cd + notAb + ae + be, ab + notAb + ce + de);
-  const ringOfAc = max(bd + notAc + ae + ce, ac + notAc + be + de);
-  const ringOfAd = max(bc + notAd + ae + de, ad + notAd + be + ce);
-  const ring = max(max(ringOfAb, ringOfAc), ringOfAd);
-  return max(max(fours, apart), (ring + 1) >> 1);
+  return max(fours, apart);
 }
 
 /** Of three agents: one pair, or half of all three. */

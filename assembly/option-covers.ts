@@ -97,22 +97,11 @@ export function fiveFit(delta: usize, ae: v128, be: v128, ce: v128, de: v128, ad
   );
   let fits = atMost(most(apartOfPair, apartOfThree), limit) & alive;
   if (fits === 0) return 0;
-  const ab_cd = ab + cd;
-  const ac_bd = ac + bd;
-  const ad_bc = ad + bc;
-  const abcd = ofFour(abc, abd, acd, bcd, ab_cd, ac_bd, ad_bc);
+  const abcd = ofFour(abc, abd, acd, bcd, ab + cd, ac + bd, ad + bc);
   const abce = lanesOfFour(abc, ab, ac, bc, ae, be, ce, abe, ace, bce, added);
   const abde = lanesOfFour(abd, ab, ad, bd, ae, be, de, abe, ade, bde, added);
   const acde = lanesOfFour(acd, ac, ad, cd, ae, ce, de, ace, ade, cde, added);
   const bcde = lanesOfFour(bcd, bc, bd, cd, be, ce, de, bce, bde, cde, added);
   fits &= atMost(most(most(most(abce, abde), most(acde, bcde)), plus(added, abcd)), limit);
-  fits &= atMost(plus(i16x8.add(i16x8.add(abce, abde), i16x8.add(acde, bcde)), abcd), 4 * limit);
-  // Rings of five: the fifth agent between two of the others, and the better way through the remaining two.
-  const notAb = max(ac_bd, ad_bc);
-  const notAc = max(ab_cd, ad_bc);
-  const notAd = max(ab_cd, ac_bd);
-  const ringOfAb = most(plus(i16x8.add(ae, be), cd + notAb), plus(i16x8.add(ce, de), ab + notAb));
-  const ringOfAc = most(plus(i16x8.add(ae, ce), bd + notAc), plus(i16x8.add(be, de), ac + notAc));
-  const ringOfAd = most(plus(i16x8.add(ae, de), bc + notAd), plus(i16x8.add(be, ce), ad + notAd));
-  return fits & atMost(most(most(ringOfAb, ringOfAc), ringOfAd), 2 * limit);
+  return fits & atMost(plus(i16x8.add(i16x8.add(abce, abde), i16x8.add(acde, bcde)), abcd), 4 * limit);
 }

@@ -14,7 +14,7 @@ const STAMP: usize = 8;
 const VALUES: usize = 12;
 const CODES: i32 = 52;
 const CODES_OF_BOTH: i32 = 26;
-const BLOCKS_AT_FIRST: u32 = 1024;
+const BLOCKS_AT_FIRST: u32 = 256;
 /** Bytes up to which a table grows fourfold, as most that grow once grow again; larger ones grow twofold. */
 const GROWS_FAST: u32 = 1 << 20;
 /** Blocks. */

@@ -94,7 +94,7 @@ describe("boards that need more room than most", () => {
       const random = seed.at(i);
       const size = random.between(3, 6);
       const board = randomBoard(random, size, Math.round(size * size * 0.25), random.between(4, size === 3 ? 6 : 5))!;
-      const [few, many] = [1, 1024].map((blocks) => {
+      const [few, many] = [1, 256].map((blocks) => {
         parts.beginWithBlocks(blocks);
         placeBoard(parts, board);
         const status = parts.certify(size, board.agents.length, 10_000_000, 0, 0, 0);
