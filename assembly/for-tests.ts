@@ -12,6 +12,7 @@ export { coverFits, smallestCover } from "./cover";
 export { certify, goalsAt, holesAt, neighbourTablesAt, resultsAt, spentNodes, startsAt } from "./index";
 export { putCell } from "./planner";
 export { beginWithBlocks } from "./position-table";
+export { endSpaceAfter } from "./space";
 export { askFoursFrom } from "./tuples";
 
 const WEIGHTS = memory.data(MAX_AGENTS * MAX_AGENTS, 8);

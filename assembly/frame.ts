@@ -1,6 +1,6 @@
 /**
- * What the expansion of one joint position keeps, a block of bytes for each depth of the search: options and their number per agent, what
- * every two of them allow and cost, and the joint move under construction.
+ * What the expansion of one joint position keeps, a block of bytes for each depth of the search: the agents' options, what every two of them
+ * allow and cost, and the joint move under construction.
  */
 import { byteAt, setByte } from "./bytes";
 import { MAX_AGENTS } from "./grid";
@@ -34,7 +34,10 @@ let count: i32 = 0;
 /** The frame of a depth; 0 beyond the deepest. */
 export function frameAt(depth: i32): usize {
   if (depth >= MOST_FRAMES) return 0;
-  while (count <= depth) store<u32>(FRAMES + (count++ << 2), <u32>takeSpace(BYTES));
+  while (count <= depth) {
+    const space = takeSpace(BYTES);
+    store<u32>(FRAMES + (count++ << 2), <u32>space);
+  }
   return load<u32>(FRAMES + (depth << 2));
 }
 
@@ -151,7 +154,7 @@ export function costsIn(frame: usize, a: i32, b: i32): usize {
   return load<u32>(frame + ((b * MAX_AGENTS + a) << 2), AT_MOVES) + (chosenIn(frame, a) << 3);
 }
 
-/** The same, less what a's move adds: what each option of b adds and the increase of the two, eight lanes of 16 bits. */
+/** The row at `costsIn`, less what a's move adds: what each option of b adds and the increase of the two, eight lanes of 16 bits. */
 export function increasesIn(frame: usize, a: i32, b: i32): v128 {
   return i16x8.sub(v128.load_ext<u8>(costsIn(frame, a, b)), i16x8.splat(<i16>addedIn(frame, a)));
 }

@@ -57,7 +57,8 @@ function nextBlock(): usize {
   const chunk = taken / CHUNK;
   if (chunk === chunks) {
     if (chunk === MOST_CHUNKS) giveUp();
-    store<u32>(CHUNKS + (chunks++ << 2), <u32>takeSpace(CHUNK * <i32>BLOCK));
+    const space = takeSpace(CHUNK * <i32>BLOCK);
+    store<u32>(CHUNKS + (chunks++ << 2), <u32>space);
   }
   return load<u32>(CHUNKS + (chunk << 2)) + (taken++ % CHUNK) * BLOCK;
 }
@@ -72,6 +73,8 @@ export function allowedBy(block: usize, slack: i32): u64 {
 }
 
 function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
+  // Until it is filled: a budget that ends meanwhile leaves a block that is exact to nothing.
+  store<i32>(block, -1, EXACT);
   const table = pairOf(i, j);
   const cellA = cellOf(i, a);
   const cellB = cellOf(j, b);
@@ -94,6 +97,5 @@ function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
       store<u8>(row + v, <u8>(cost > slack ? MORE : cost));
     }
   }
-  // At the end: a budget that ends meanwhile leaves a block that is exact to nothing.
   store<i32>(block, slack, EXACT);
 }

@@ -163,11 +163,16 @@ function partsFit(asked: i32, upper: i32): bool {
     const sets = partsOf(size);
     for (let p = 0; p < sets.count(count); p++) {
       const set = maskOf(sets.part(count, p));
-      if (upper < UNBOUNDED && !waitForbidden() && extraInPlan(set) <= asked) continue;
+      if (hasPlan(upper) && extraInPlan(set) <= asked) continue;
       if (!fitsFromStart(set, asked, false)) return false;
     }
   }
   return true;
+}
+
+/** Whether the best plan costs `upper`: the bound to begin with has none, nor has a plan without waits. */
+function hasPlan(upper: i32): bool {
+  return upper < UNBOUNDED && !stopsAboveSic && !waitForbidden();
 }
 
 /** What the best plan gives these agents above their shortest costs. */

@@ -40,7 +40,6 @@ export function threeFits(a: i32, b: i32, c: i32, slack: i32): bool {
 }
 
 /** What some way from there to their goals costs extra, at most `slack`; −1: there is none. */
-// @inline
 function extraOf(a: i32, b: i32, c: i32, slack: i32): i32 {
   if (a === done() && b === done() && c === done()) return 0;
   const position = bits | placed(a, 0) | placed(b, 1);

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
+import type { Board } from "../instance.js";
 import { Searches } from "./searches.js";
 import { certify, solve } from "./solve.js";
 import { Solver } from "./solver.js";
@@ -106,6 +107,36 @@ describe("boards that need more room than most", () => {
     expect(nodes).toBeGreaterThan(100_000);
   });
 
+  it("boards after one for which memory did not suffice are judged as if it had not been", async () => {
+    const seed = Seed.root("memory");
+    const boards = Array.from({ length: 30 }, (_, i) => randomBoard(seed.at(i), 4, 4, 5)!);
+    boards.sort((a, b) => certify(b).nodes - certify(a).nodes);
+    let ended = 0;
+    for (let blocks = 0; blocks < 30; blocks++) {
+      const parts = await partsOfSearches();
+      const judge = (board: Board) => {
+        placeBoard(parts, board);
+        const status = ["unsolvable", "solved"][parts.certify(4, 5, 1_000_000, 1, 1, 0)];
+        const [sum_of_costs, makespan] = new Int32Array(parts.memory.buffer, parts.resultsAt(), 2);
+        return { status, sum_of_costs, makespan };
+      };
+      parts.endSpaceAfter(blocks);
+      try {
+        judge(boards[0]!);
+      } catch (error) {
+        expect((error as Error).message).toBe("the node budget is exhausted");
+        ended++;
+      }
+      parts.endSpaceAfter(1_000_000);
+      for (const board of boards.slice(0, 4)) {
+        const { status, optimum } = certify(board);
+        const { sum_of_costs, makespan } = optimum;
+        expect([blocks, judge(board)]).toEqual([blocks, { status, sum_of_costs, makespan }]);
+      }
+    }
+    expect([ended > 5, ended < 30]).toEqual([true, true]);
+  });
+
   it("a path past the planner's horizon gives the board up", async () => {
     const parts = await partsOfSearches();
     parts.putCell(0, 191, 5);
@@ -118,6 +149,37 @@ it("a board with more cells or agents than there is room for is refused", () => 
   const nine = [0, 1, 2, 3, 4, 5, 6, 7, 8];
   expect(() => solver.certifyPacked(10, Array(100).fill(0), nine, nine, 9)).toThrow("up to 8 agents");
   expect(() => solver.certifyPacked(11, Array(121).fill(0), [0], [1], 1)).toThrow("sizes up to 10");
+});
+
+it("a board costs the same nodes whatever board came before it", () => {
+  const used = new Solver();
+  const seed = Seed.root("before");
+  for (let i = 0; i < 40; i++) {
+    const random = seed.at(i);
+    const { size, holes, agents } = randomBoard(random, 3, random.between(0, 1), random.between(4, 7))!;
+    const cell = ([row, column]: readonly [number, number]) => row * size + column;
+    const isHole = Array.from({ length: 9 }, (_, id) => (holes.some((hole) => cell(hole) === id) ? 1 : 0));
+    const options = { budget: 200_000, stopAboveSic: i % 2 === 0 };
+    const nodes = [used, new Solver()].map((solver) => {
+      solver.certifyPacked(
+        size,
+        isHole,
+        agents.map(({ start }) => cell(start)),
+        agents.map(({ goal }) => cell(goal)),
+        agents.length,
+        options,
+      );
+      return solver.nodes;
+    });
+    expect([i, nodes[0]]).toEqual([i, nodes[1]]);
+  }
+});
+
+it("that agents in a corridor cannot change their order is known from the corridor, however large the board beside it", () => {
+  const rows = ["#.........", "#.........", "#.........", "##########", ".....#....", "######....", "#.........", "#.........", "#.........", "#........."]; // biome-ignore format: one board a line
+  const inOrder = certify(rowBoard(rows, [40, 41, 42, 43], [41, 42, 43, 44]), { budget: 1_000 });
+  const changed = certify(rowBoard(rows, [40, 41, 42, 43], [43, 42, 41, 40]), { budget: 1_000 });
+  expect([inOrder.status, changed.status]).toEqual(["solved", "unsolvable"]);
 });
 
 it("a board that is undecided falls back on growing sets where the nodes for a plan do not suffice", () => {

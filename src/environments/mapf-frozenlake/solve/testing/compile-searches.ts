@@ -20,6 +20,7 @@ interface Parts {
   putCell(agent: number, t: number, cell: number): void;
   askFoursFrom(nodes: number): void;
   beginWithBlocks(blocks: number): void;
+  endSpaceAfter(blocks: number): void;
   certify(size: number, agents: number, budget: number, needMakespan: number, needWait: number, stopAboveSic: number): number;
   resultsAt(): number;
   spentNodes(): number;
