@@ -5,8 +5,8 @@
  * Up to five agents have a closed form, the largest of bounds that every cover keeps to (pairs that share nobody add up; a sum in which
  * everybody counts k times is divided by k and rounded up). That the largest is reached is not proven here but tested against trying every
  * value; were it not, it would still be a lower bound. (Half of a ring of five is no more than a quarter of the fours: of each of these the
- * ring's two outer pairs share nobody.) With more agents, one after another is given each sensible value, which leaves a
- * smaller cover of what its value does not pay for.
+ * ring's two outer pairs share nobody.) With more agents, one after another is given each sensible value, which leaves a smaller cover of what
+ * its value does not pay for.
  *
  * Weights are bytes at delta + i·8 + j for i < j, at most 61 (pair-increases.ts).
  */

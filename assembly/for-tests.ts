@@ -80,11 +80,6 @@ export function lookUpMost(position: u64, code: i32): i32 {
   return block === 0 ? 255 : table.mostIn(block, part, code);
 }
 
-/** Counts how often the table's blocks have moved. */
-export function tableMoves(): i32 {
-  return table.moved;
-}
-
 const nodes = new JointNodes();
 
 export function resetNodes(): void {

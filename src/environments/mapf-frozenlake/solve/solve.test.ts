@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
 import { transformBoard } from "../hash.js";
 import type { Board } from "../instance.js";
+import { packBoard } from "./pack-board.js";
 import { certify, solve } from "./solve.js";
-import { Solver } from "./solver.js";
+import { type PackedOptions, Solver } from "./solver.js";
 import { differences } from "./testing/compare.js";
 import { randomBoard } from "./testing/random-board.js";
 import { rowBoard } from "./testing/row-board.js";
@@ -86,6 +87,12 @@ describe("boards without a solution", () => {
 });
 
 describe("the cost of a board in nodes", () => {
+  const costOf = (solver: Solver, board: Board, options: PackedOptions) => {
+    const { size, holes, starts, goals } = packBoard(board);
+    const { status } = solver.certifyPacked(size, holes, starts, goals, starts.length, options);
+    return `${status} after ${solver.nodes}`;
+  };
+
   it("does not depend on the boards before it, whatever the solver keeps", () => {
     const used = new Solver();
     const seed = Seed.root("solver-kept");
@@ -94,16 +101,20 @@ describe("the cost of a board in nodes", () => {
       const size = random.between(3, 4);
       const drawn = randomBoard(random, size, random.between(2, 7), random.between(2, 5));
       if (drawn === undefined) continue;
-      const holes = new Uint8Array(size * size);
-      for (const [row, column] of drawn.holes) holes[row * size + column] = 1;
-      const cells = (end: "start" | "goal") => drawn.agents.map((agent) => agent[end][0] * size + agent[end][1]);
-      const run = (solver: Solver) => {
-        const { status } = solver.certifyPacked(size, holes, cells("start"), cells("goal"), drawn.agents.length, { budget: 5_000 });
-        return `${status} after ${solver.nodes}`;
-      };
-      const first = run(used);
-      expect(run(used)).toBe(first);
-      expect(run(new Solver())).toBe(first);
+      const first = costOf(used, drawn, { budget: 5_000 });
+      expect(costOf(used, drawn, { budget: 5_000 })).toBe(first);
+      expect(costOf(new Solver(), drawn, { budget: 5_000 })).toBe(first);
+    }
+  });
+
+  it("does not depend on the boards before it where it stops above the shortest distances", () => {
+    const used = new Solver();
+    const seed = Seed.root("before");
+    for (let i = 0; i < 40; i++) {
+      const random = seed.at(i);
+      const drawn = randomBoard(random, 3, random.between(0, 1), random.between(4, 7))!;
+      const options = { budget: 200_000, stopAboveSic: i % 2 === 0 };
+      expect([i, costOf(used, drawn, options)]).toEqual([i, costOf(new Solver(), drawn, options)]);
     }
   });
 });

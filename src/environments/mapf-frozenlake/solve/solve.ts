@@ -1,6 +1,7 @@
 /** The solver for boards as they stand in files, with plans as lists of actions. For many boards in a row see `Solver.certifyPacked`. */
 import type { Board, Optimum } from "../instance.js";
 import type { Action, Objective } from "../rules.js";
+import { packBoard } from "./pack-board.js";
 import { actionsOf } from "./plan.js";
 import { DEFAULT_BUDGET, Solver, type SolveStatus } from "./solver.js";
 
@@ -71,12 +72,7 @@ function sharedSolver(): Solver {
 }
 
 function run(solver: Solver, board: Board, options: { budget: number; needMakespan?: boolean; needWait?: boolean }) {
-  const { size } = board;
-  const cellOf = ([row, column]: readonly [number, number]) => row * size + column;
-  const holes = new Uint8Array(size * size);
-  for (const hole of board.holes) holes[cellOf(hole)] = 1;
-  const starts = board.agents.map((agent) => cellOf(agent.start));
-  const goals = board.agents.map((agent) => cellOf(agent.goal));
+  const { size, holes, starts, goals } = packBoard(board);
   const certificate = solver.certifyPacked(size, holes, starts, goals, starts.length, options);
   if (certificate.status === "above-shortest") throw new Error("unreachable: boards are only dropped on request");
   return { ...certificate, status: certificate.status };

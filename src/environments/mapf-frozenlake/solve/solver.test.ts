@@ -2,11 +2,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Seed } from "../../../core/index.js";
-import type { Board } from "../instance.js";
 import { Searches } from "./searches.js";
 import { certify, solve } from "./solve.js";
 import { Solver } from "./solver.js";
-import { partsOfSearches, placeBoard } from "./testing/compile-searches.js";
+import { certifyBy, partsOfSearches } from "./testing/compile-searches.js";
 import { randomBoard } from "./testing/random-board.js";
 import { rowBoard } from "./testing/row-board.js";
 
@@ -76,11 +75,9 @@ describe("boards that need more room than most", () => {
     let conflicts = 0;
     for (let i = 0; i < 150; i++) {
       const board = randomBoard(seed.at(i), 4, 3, 5)!;
-      placeBoard(parts, board);
-      parts.certify(4, 5, 1_000_000, 0, 0, 0);
-      const sum = new Int32Array(parts.memory.buffer)[parts.resultsAt() / 4];
+      const { sum_of_costs } = certifyBy(parts, board, 1_000_000);
       const { conflict, optimum } = certify(board);
-      expect([i, sum]).toEqual([i, optimum.sum_of_costs]);
+      expect([i, sum_of_costs]).toEqual([i, optimum.sum_of_costs]);
       if (conflict) conflicts++;
     }
     expect(conflicts).toBeGreaterThan(100);
@@ -97,12 +94,10 @@ describe("boards that need more room than most", () => {
       const board = randomBoard(random, size, Math.round(size * size * 0.25), random.between(4, size === 3 ? 6 : 5))!;
       const [few, many] = [1, 256].map((blocks) => {
         parts.beginWithBlocks(blocks);
-        placeBoard(parts, board);
-        const status = parts.certify(size, board.agents.length, 10_000_000, 0, 0, 0);
-        return [i, status, new Int32Array(parts.memory.buffer)[parts.resultsAt() / 4], parts.spentNodes()];
+        return { i, ...certifyBy(parts, board, 10_000_000), nodes: parts.spentNodes() };
       });
       expect(few).toEqual(many);
-      nodes += many![3]!;
+      nodes += many!.nodes;
     }
     expect(nodes).toBeGreaterThan(100_000);
   });
@@ -114,15 +109,9 @@ describe("boards that need more room than most", () => {
     let ended = 0;
     for (let blocks = 0; blocks < 30; blocks++) {
       const parts = await partsOfSearches();
-      const judge = (board: Board) => {
-        placeBoard(parts, board);
-        const status = ["unsolvable", "solved"][parts.certify(4, 5, 1_000_000, 1, 1, 0)];
-        const [sum_of_costs, makespan] = new Int32Array(parts.memory.buffer, parts.resultsAt(), 2);
-        return { status, sum_of_costs, makespan };
-      };
       parts.endSpaceAfter(blocks);
       try {
-        judge(boards[0]!);
+        certifyBy(parts, boards[0]!, 1_000_000);
       } catch (error) {
         expect((error as Error).message).toBe("the node budget is exhausted");
         ended++;
@@ -131,7 +120,7 @@ describe("boards that need more room than most", () => {
       for (const board of boards.slice(0, 4)) {
         const { status, optimum } = certify(board);
         const { sum_of_costs, makespan } = optimum;
-        expect([blocks, judge(board)]).toEqual([blocks, { status, sum_of_costs, makespan }]);
+        expect([blocks, certifyBy(parts, board, 1_000_000)]).toEqual([blocks, { status, sum_of_costs, makespan }]);
       }
     }
     expect([ended > 5, ended < 30]).toEqual([true, true]);
@@ -149,30 +138,6 @@ it("a board with more cells or agents than there is room for is refused", () => 
   const nine = [0, 1, 2, 3, 4, 5, 6, 7, 8];
   expect(() => solver.certifyPacked(10, Array(100).fill(0), nine, nine, 9)).toThrow("up to 8 agents");
   expect(() => solver.certifyPacked(11, Array(121).fill(0), [0], [1], 1)).toThrow("sizes up to 10");
-});
-
-it("a board costs the same nodes whatever board came before it", () => {
-  const used = new Solver();
-  const seed = Seed.root("before");
-  for (let i = 0; i < 40; i++) {
-    const random = seed.at(i);
-    const { size, holes, agents } = randomBoard(random, 3, random.between(0, 1), random.between(4, 7))!;
-    const cell = ([row, column]: readonly [number, number]) => row * size + column;
-    const isHole = Array.from({ length: 9 }, (_, id) => (holes.some((hole) => cell(hole) === id) ? 1 : 0));
-    const options = { budget: 200_000, stopAboveSic: i % 2 === 0 };
-    const nodes = [used, new Solver()].map((solver) => {
-      solver.certifyPacked(
-        size,
-        isHole,
-        agents.map(({ start }) => cell(start)),
-        agents.map(({ goal }) => cell(goal)),
-        agents.length,
-        options,
-      );
-      return solver.nodes;
-    });
-    expect([i, nodes[0]]).toEqual([i, nodes[1]]);
-  }
 });
 
 it("that agents in a corridor cannot change their order is known from the corridor, however large the board beside it", () => {

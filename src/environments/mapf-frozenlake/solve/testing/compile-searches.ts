@@ -1,7 +1,8 @@
 /** Compiles assembly/ (AssemblyScript) to WebAssembly. */
 import { readFileSync } from "node:fs";
 import asc from "assemblyscript/asc";
-import type { Board, Cell } from "../../instance.js";
+import type { Board } from "../../instance.js";
+import { packBoard } from "../pack-board.js";
 import { writeNeighbours } from "../searches.js";
 import { compiled, instantiated } from "../web-assembly.js";
 
@@ -33,7 +34,6 @@ interface Parts {
   setMost(position: bigint, code: number, most: number): void;
   lookUpLeast(position: bigint, code: number): number;
   lookUpMost(position: bigint, code: number): number;
-  tableMoves(): number;
 }
 
 const ROOT = new URL("../../../../../", import.meta.url);
@@ -77,15 +77,20 @@ export async function partsOfSearches(): Promise<Parts> {
 }
 
 /** Writes a board to where the searches read it. */
-export function placeBoard(parts: Parts, { size, holes, agents }: Board): void {
+export function placeBoard(parts: Parts, board: Board): void {
+  const { holes, starts, goals } = packBoard(board);
   const bytes = new Uint8Array(parts.memory.buffer);
-  const cell = ([row, column]: Cell) => row * size + column;
-  bytes.fill(0, parts.holesAt(), parts.holesAt() + size * size);
-  for (const hole of holes) bytes[parts.holesAt() + cell(hole)] = 1;
-  for (const [a, { start, goal }] of agents.entries()) {
-    bytes[parts.startsAt() + a] = cell(start);
-    bytes[parts.goalsAt() + a] = cell(goal);
-  }
+  bytes.set(holes, parts.holesAt());
+  bytes.set(starts, parts.startsAt());
+  bytes.set(goals, parts.goalsAt());
+}
+
+/** The board's status and both optima (−1: not found), by these parts alone. @param parts whose budget may end: then this throws */
+export function certifyBy(parts: Parts, board: Board, nodes: number): { status: string; sum_of_costs: number; makespan: number } {
+  placeBoard(parts, board);
+  const status = ["unsolvable", "solved"][parts.certify(board.size, board.agents.length, nodes, 1, 1, 0)]!;
+  const [sum_of_costs, makespan] = new Int32Array(parts.memory.buffer, parts.resultsAt(), 2);
+  return { status, sum_of_costs: sum_of_costs!, makespan: makespan! };
 }
 
 /** The source of searches-wasm.ts. */
