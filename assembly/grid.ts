@@ -60,7 +60,7 @@ for (let size = 1; size <= MAX_SIZE; size++) {
 /** Options of one agent at one code: eight of two bytes; up to six are used. */
 const OPTIONS = memory.data(MAX_AGENTS * STRIDE * 16, 16);
 /** How many of them add 0, at most 1 and at most 2: four bits each. */
-const OPTION_ENDS = memory.data(MAX_AGENTS * STRIDE * 4, 16);
+const OPTION_COUNTS = memory.data(MAX_AGENTS * STRIDE * 4, 16);
 const OPTION_STAMPS = memory.data(MAX_AGENTS * STRIDE * 4, 16);
 
 let size: i32 = 0;
@@ -288,12 +288,21 @@ export function firstOption(agent: i32, code: i32): usize {
 
 /** How many of them add at most `added`, which is not negative; `firstOption` has been asked for. */
 export function optionCount(agent: i32, code: i32, added: i32): i32 {
-  return (wordAt(OPTION_ENDS + ((agent * STRIDE + code) << 2)) >> (4 * min(added, 2))) & 15;
+  return countWithin(optionCounts(agent, code), added);
+}
+
+/** How many there are by what they add at most, for `countWithin`; `firstOption` has been asked for. */
+export function optionCounts(agent: i32, code: i32): i32 {
+  return wordAt(OPTION_COUNTS + ((agent * STRIDE + code) << 2));
+}
+
+export function countWithin(counts: i32, added: i32): i32 {
+  return (counts >> (4 * min(added, 2))) & 15;
 }
 
 /** Where those that add at most `added` end. */
-export function optionEnd(first: usize, agent: i32, code: i32, added: i32): usize {
-  return first + (optionCount(agent, code, added) << 1);
+export function optionEnd(first: usize, counts: i32, added: i32): usize {
+  return first + (countWithin(counts, added) << 1);
 }
 
 export function optionAt(at: usize): i32 {
@@ -331,7 +340,7 @@ function listOptions(agent: i32, code: i32, key: i32): void {
   setWord(OPTION_STAMPS + (key << 2), stamp);
   if (code === done()) {
     putOption(first, 0, done(), goalOf(agent), 0);
-    setWord(OPTION_ENDS + (key << 2), 0x111);
+    setWord(OPTION_COUNTS + (key << 2), 0x111);
     return;
   }
   const d = distance(agent, code);
@@ -350,7 +359,7 @@ function listOptions(agent: i32, code: i32, key: i32): void {
     }
     ends |= end << (4 * added);
   }
-  setWord(OPTION_ENDS + (key << 2), ends);
+  setWord(OPTION_COUNTS + (key << 2), ends);
 }
 
 function putOption(first: usize, place: i32, code: i32, cell: i32, added: i32): void {

@@ -20,6 +20,7 @@ import {
   goalOf,
   MAX_AGENTS,
   optionAt,
+  optionCounts,
   optionEnd,
   startOf,
 } from "./grid";
@@ -146,7 +147,7 @@ function extend(a: i32, added: i32): void {
   const code = byteAt(CODES + a);
   const here = byteAt(CELLS + a);
   const first = firstOption(agent, code);
-  const end = optionEnd(first, agent, code, mostAdded - added);
+  const end = optionEnd(first, optionCounts(agent, code), mostAdded - added);
   for (let option = first; option < end; option += 2) {
     const move = optionAt(option);
     const next = cellAfter(move);

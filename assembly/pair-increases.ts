@@ -6,8 +6,8 @@
  * a pair of positions (δ above b, δ at most b) is kept until the next board, for all searches of that board.
  */
 import { spend } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, collide, done, firstOption, optionAt, optionEnd } from "./grid";
-import { leastOf, mostOf, PairTables, wordOf } from "./pair-table";
+import { addedBy, cellAfter, cellOf, codeAfter, collide, done, firstOption, optionAt, optionCounts, optionEnd } from "./grid";
+import { exactIn, leastOf, mostOf, PairTables, wordOf } from "./pair-table";
 
 /** Larger increases are reported as MAX_INCREASE, still a lower bound. */
 const MAX_INCREASE: i32 = 60;
@@ -30,10 +30,21 @@ export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   return min(increase, cap + 1);
 }
 
-/** For inner loops: δ of agents i < j, whose table is at hand; where it is above `cap`, a lower bound above `cap`. */
+/** δ of agents i < j, whose table is at hand; where it is above `cap`, a lower bound above `cap`. */
 // @inline
 export function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
-  const exact = pairs.exact(wordOf(table, a, b));
+  return increaseIn(rowOf(table, a), table, i, j, a, b, cap);
+}
+
+/** Where what is known of i at code a stands, for `increaseIn`. */
+export function rowOf(table: usize, a: i32): usize {
+  return pairs.exactRow(table, a);
+}
+
+/** For inner loops: as `increaseAt`, with the row of i's code a at hand as well. */
+// @inline
+export function increaseIn(row: usize, table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
+  const exact = exactIn(row, b);
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);
 }
 
@@ -41,33 +52,40 @@ function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i
   const entry = wordOf(table, a, b);
   const most = min(cap, MAX_INCREASE - 1);
   let least = leastOf(pairs.read(entry));
-  while (least <= most && !pairFits(table, i, j, a, b, least)) least = leastOf(pairs.read(entry));
+  while (least <= most && !pairFits(entry, table, i, j, a, b, least)) least = leastOf(pairs.read(entry));
   return least;
 }
 
-/** Whether the pair can finish from codes a and b with at most `slack` extra. */
-function pairFits(table: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): bool {
-  const entry = wordOf(table, a, b);
+/** Whether the pair can finish from codes a and b, whose entry is at hand, with at most `slack` extra. */
+// @inline
+function pairFits(entry: usize, table: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): bool {
   const known = pairs.read(entry);
   if (slack < leastOf(known)) return false;
-  if (slack >= mostOf(known)) return true;
-  if (a === done() && b === done()) return true;
+  return slack >= mostOf(known) || (a === done() && b === done()) || leadsOn(entry, table, i, j, a, b, slack);
+}
+
+/** The same where it is not known yet: whether some joint move leads on. */
+function leadsOn(entry: usize, table: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): bool {
   spend(1);
   const cellA = cellOf(i, a);
   const cellB = cellOf(j, b);
   const firstOfA = firstOption(i, a);
   const firstOfB = firstOption(j, b);
-  const endOfA = optionEnd(firstOfA, i, a, slack);
+  const countsOfB = optionCounts(j, b);
+  const endOfA = optionEnd(firstOfA, optionCounts(i, a), slack);
   for (let u = firstOfA; u < endOfA; u += 2) {
     const moveA = optionAt(u);
     const nextA = cellAfter(moveA);
-    const left = slack - addedBy(moveA);
-    const endOfB = optionEnd(firstOfB, j, b, left);
+    const codeA = codeAfter(moveA);
+    const leftA = slack - addedBy(moveA);
+    const row = wordOf(table, codeA, 0);
+    const endOfB = optionEnd(firstOfB, countsOfB, leftA);
     for (let v = firstOfB; v < endOfB; v += 2) {
       const moveB = optionAt(v);
       const nextB = cellAfter(moveB);
       if (collide(cellA, nextA, cellB, nextB)) continue;
-      if (!pairFits(table, i, j, codeAfter(moveA), codeAfter(moveB), left - addedBy(moveB))) continue;
+      const codeB = codeAfter(moveB);
+      if (!pairFits(row + (codeB << 2), table, i, j, codeA, codeB, leftA - addedBy(moveB))) continue;
       pairs.setMost(entry, slack);
       return true;
     }

@@ -62,7 +62,7 @@ export class PairTables {
   private exacts: usize = 0;
   private exactRoom: usize = 0;
 
-  /** @param hasExacts whether `exact` is asked */
+  /** @param hasExacts whether `exactRow` is asked */
   constructor(private readonly hasExacts: bool) {}
 
   /** Forgets everything: for the board at hand. */
@@ -87,9 +87,9 @@ export class PairTables {
     return known < 0 ? NOTHING : known;
   }
 
-  /** The value of an entry whose least and greatest agree; −1 where they do not. */
-  exact(entry: usize): i32 {
-    return <i32>load<i8>(this.exactOf(entry));
+  /** Where the values of the pair's first at code a stand whose least and greatest agree, for `exactIn`. */
+  exactRow(words: usize, a: i32): usize {
+    return this.exactOf(wordOf(words, a, 0));
   }
 
   setLeast(entry: usize, least: i32): void {
@@ -129,4 +129,9 @@ export function leastOf(known: i32): i32 {
 /** The proven greatest value; 255: nothing proven. */
 export function mostOf(known: i32): i32 {
   return known >> 8;
+}
+
+/** The value at code b of the second, or −1 where least and greatest do not agree. */
+export function exactIn(row: usize, b: i32): i32 {
+  return <i32>load<i8>(row + b);
 }

@@ -3,8 +3,8 @@
  * looked up as a joint move is put together, not all beforehand, and the first joint move that leads on ends the search.
  */
 import { spend } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, collide, done, firstOption, optionAt, optionEnd } from "./grid";
-import { increaseAt, pairOf } from "./pair-increases";
+import { addedBy, cellAfter, cellOf, codeAfter, collide, done, firstOption, optionAt, optionCounts, optionEnd } from "./grid";
+import { increaseIn, pairOf, rowOf } from "./pair-increases";
 import { bitsOfSet, Position, placed } from "./position";
 import { PositionTable } from "./position-table";
 
@@ -44,13 +44,19 @@ function extraOf(a: i32, b: i32, c: i32, slack: i32): i32 {
   if (a === done() && b === done() && c === done()) return 0;
   const position = bits | placed(a, 0) | placed(b, 1);
   const part = known.part(c);
-  let block = known.find(position, part);
+  const block = known.find(position, part);
   if (block !== 0) {
     if (slack < known.leastIn(block, part, c)) return -1;
     const most = known.mostIn(block, part, c);
     if (slack >= most) return most;
-  } else block = known.enter(position, part);
+  }
+  return search(position, part, block, a, b, c, slack);
+}
+
+/** The same by search. @param found the block of the position and part; 0: there is none yet */
+function search(position: Position, part: i32, found: usize, a: i32, b: i32, c: i32, slack: i32): i32 {
   spend(1);
+  let block = found !== 0 ? found : known.enter(position, part);
   if (ofIJ === 0) {
     ofIJ = pairOf(i, j);
     ofIK = pairOf(i, k);
@@ -64,7 +70,10 @@ function extraOf(a: i32, b: i32, c: i32, slack: i32): i32 {
   return extra;
 }
 
-/** The same of the joint moves from there, of which the first that leads on is taken. */
+/**
+ * The same of the joint moves from there, of which the first that leads on is taken. What is known of the three is asked before their last
+ * pair: of ten threes nine have been asked about already.
+ */
 function leadOn(a: i32, b: i32, c: i32, slack: i32): i32 {
   const cellA = cellOf(i, a);
   const cellB = cellOf(j, b);
@@ -72,31 +81,49 @@ function leadOn(a: i32, b: i32, c: i32, slack: i32): i32 {
   const firstOfA = firstOption(i, a);
   const firstOfB = firstOption(j, b);
   const firstOfC = firstOption(k, c);
-  const endOfA = optionEnd(firstOfA, i, a, slack);
+  const countsOfB = optionCounts(j, b);
+  const countsOfC = optionCounts(k, c);
+  const endOfA = optionEnd(firstOfA, optionCounts(i, a), slack);
   for (let u = firstOfA; u < endOfA; u += 2) {
     const moveA = optionAt(u);
     const nextA = cellAfter(moveA);
+    const codeA = codeAfter(moveA);
     const leftA = slack - addedBy(moveA);
-    const endOfB = optionEnd(firstOfB, j, b, leftA);
+    const rowIJ = rowOf(ofIJ, codeA);
+    const rowIK = rowOf(ofIK, codeA);
+    const endOfB = optionEnd(firstOfB, countsOfB, leftA);
     for (let v = firstOfB; v < endOfB; v += 2) {
       const moveB = optionAt(v);
       const nextB = cellAfter(moveB);
       if (collide(cellA, nextA, cellB, nextB)) continue;
+      const codeB = codeAfter(moveB);
       const leftB = leftA - addedBy(moveB);
-      const ab = increaseAt(ofIJ, i, j, codeAfter(moveA), codeAfter(moveB), leftB);
+      const ab = increaseIn(rowIJ, ofIJ, i, j, codeA, codeB, leftB);
       if (ab > leftB) continue;
-      const endOfC = optionEnd(firstOfC, k, c, leftB - ab);
+      const rowJK = rowOf(ofJK, codeB);
+      const position = bits | placed(codeA, 0) | placed(codeB, 1);
+      const areDone = codeA === done() && codeB === done();
+      const endOfC = optionEnd(firstOfC, countsOfC, leftB - ab);
       for (let w = firstOfC; w < endOfC; w += 2) {
         const moveC = optionAt(w);
         const nextC = cellAfter(moveC);
         if (collide(cellA, nextA, cellC, nextC) || collide(cellB, nextB, cellC, nextC)) continue;
+        const codeC = codeAfter(moveC);
         const left = leftB - addedBy(moveC);
-        const ac = increaseAt(ofIK, i, k, codeAfter(moveA), codeAfter(moveC), left);
+        const ac = increaseIn(rowIK, ofIK, i, k, codeA, codeC, left);
         if (ac > left) continue;
-        const bc = increaseAt(ofJK, j, k, codeAfter(moveB), codeAfter(moveC), left);
+        const part = known.part(codeC);
+        const block = known.find(position, part);
+        if (block !== 0) {
+          if (left < known.leastIn(block, part, codeC)) continue;
+          const most = known.mostIn(block, part, codeC);
+          if (left >= most) return slack - left + most;
+        }
+        const bc = increaseIn(rowJK, ofJK, j, k, codeB, codeC, left);
         // The cover of three: half of all their pairs, where no pair alone is too much.
         if (bc > left || ab + ac + bc > 2 * left) continue;
-        const extra = extraOf(codeAfter(moveA), codeAfter(moveB), codeAfter(moveC), left);
+        if (areDone && codeC === done()) return slack - left;
+        const extra = search(position, part, block, codeA, codeB, codeC, left);
         if (extra >= 0) return slack - left + extra;
       }
     }

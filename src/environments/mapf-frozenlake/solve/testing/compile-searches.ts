@@ -1,6 +1,7 @@
 /** Compiles assembly/ (AssemblyScript) to WebAssembly. */
 import { readFileSync } from "node:fs";
 import asc from "assemblyscript/asc";
+import binaryen from "assemblyscript/binaryen";
 import type { Board } from "../../instance.js";
 import { packBoard } from "../pack-board.js";
 import { writeNeighbours } from "../searches.js";
@@ -42,6 +43,16 @@ const OPTIONS = ["-O3", "--converge", "--noAssert", "--runtime", "stub", "--enab
 /** Where a function is to be inlined everywhere. The compiler has a decorator for it, which the linter cannot read there. */
 const INLINE = /^\/\/ @inline$/gm;
 
+/** Of what the compiler emits. */
+const FEATURES = [
+  binaryen.Features.MutableGlobals,
+  binaryen.Features.NontrappingFPToInt,
+  binaryen.Features.SIMD128,
+  binaryen.Features.BulkMemory,
+  binaryen.Features.BulkMemoryOpt,
+  binaryen.Features.SignExt,
+].reduce((all, feature) => all | feature, binaryen.Features.MVP);
+
 /** The bytes of a module whose exports are those of a file in assembly/. */
 export async function compileAssembly(entry: string): Promise<Uint8Array> {
   let bytes: Uint8Array | undefined;
@@ -53,7 +64,21 @@ export async function compileAssembly(entry: string): Promise<Uint8Array> {
     listFiles: () => [],
   });
   if (error !== null || bytes === undefined) throw new Error(`assembly/${entry} does not compile: ${stderr.toString()}`);
-  return bytes;
+  return optimised(bytes);
+}
+
+/** Once more without the compiler's limit for functions that are called in one place: those are inlined whatever their size. */
+function optimised(bytes: Uint8Array): Uint8Array {
+  const module = binaryen.readBinaryWithFeatures(bytes, FEATURES);
+  binaryen.setOptimizeLevel(3);
+  binaryen.setShrinkLevel(0);
+  binaryen.setAlwaysInlineMaxSize(2);
+  binaryen.setFlexibleInlineMaxSize(20);
+  binaryen.setOneCallerInlineMaxSize(-1);
+  module.optimize();
+  const better = module.emitBinary();
+  module.dispose();
+  return better;
 }
 
 let partsModule: Promise<object> | undefined;
