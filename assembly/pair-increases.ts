@@ -48,7 +48,7 @@ export function increaseIn(row: usize, table: usize, i: i32, j: i32, a: i32, b: 
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);
 }
 
-function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
+export function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   const entry = wordOf(table, a, b);
   const most = min(cap, MAX_INCREASE - 1);
   let least = leastOf(pairs.read(entry));

@@ -4,8 +4,8 @@
  */
 import { giveUp } from "./budget";
 import { addedBy, cellAfter, cellOf, codeAfter, collide, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
-import { increaseAt, pairOf } from "./pair-increases";
-import { PairWords, wordOf } from "./pair-table";
+import { findIncrease, pairOf, rowOf } from "./pair-increases";
+import { exactIn, PairWords, wordOf } from "./pair-table";
 import { takeSpace } from "./space";
 
 const BLOCK: usize = 64;
@@ -82,20 +82,29 @@ function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
   const firstOfB = firstOption(j, b);
   const countA = optionCount(i, a, slack);
   const countB = optionCount(j, b, slack);
+  let isExact = slack >= 2;
   for (let u = 0; u < ROWS; u++) {
     const row = block + u * ROW;
     store<u64>(row, NEVER);
     if (u >= countA) continue;
     const moveA = optionAt(firstOfA + (u << 1));
     const nextA = cellAfter(moveA);
+    const exacts = rowOf(table, codeAfter(moveA));
     for (let v = 0; v < countB; v++) {
       const moveB = optionAt(firstOfB + (v << 1));
       const nextB = cellAfter(moveB);
       if (collide(cellA, nextA, cellB, nextB)) continue;
       const added = addedBy(moveA) + addedBy(moveB);
-      const cost = added > slack ? MORE : added + increaseAt(table, i, j, codeAfter(moveA), codeAfter(moveB), slack - added);
-      store<u8>(row + v, <u8>(cost > slack ? MORE : cost));
+      let increase = exactIn(exacts, codeAfter(moveB));
+      if (increase < 0) {
+        increase = added > slack ? MORE : findIncrease(table, i, j, codeAfter(moveA), codeAfter(moveB), slack - added);
+        if (added + increase > slack) {
+          isExact = false;
+          increase = MORE - added;
+        }
+      }
+      store<u8>(row + v, <u8>(added + increase));
     }
   }
-  store<i32>(block, slack, EXACT);
+  store<i32>(block, isExact ? MORE : slack, EXACT);
 }
