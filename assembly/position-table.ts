@@ -14,17 +14,17 @@ const STAMP: usize = 8;
 const VALUES: usize = 12;
 const CODES: i32 = 52;
 const CODES_OF_BOTH: i32 = 26;
-const BLOCKS_AT_FIRST: u32 = 256;
+const BLOCKS: u32 = 1024;
 /** Bytes up to which a table grows fourfold, as most that grow once grow again; larger ones grow twofold. */
 const GROWS_FAST: u32 = 1 << 20;
 /** Blocks. */
 const MANY: u32 = 1 << 20;
-/** Of the table that a board begins with, at most BLOCKS_AT_FIRST. */
-let blocksAtFirst: u32 = BLOCKS_AT_FIRST;
+/** What a table begins with has at most so many blocks. */
+let mostAtFirst: u32 = 1 << 20;
 
-/** For tests: tables begin with so many blocks, a power of two, from the next reset on. */
+/** For tests: tables begin with at most so many blocks, a power of two, from the next reset on. */
 export function beginWithBlocks(blocks: u32): void {
-  blocksAtFirst = blocks;
+  mostAtFirst = blocks;
 }
 
 /** No position: it has all the codes' bits and no set. */
@@ -37,18 +37,26 @@ export class PositionTable {
   private stamp: u32 = 1;
   private count: u32 = 0;
   /** Where the table begins, and its size in bytes. Each board begins with the first table, which stays in the processor's cache. */
-  private table: usize = takeSpace(BLOCK * BLOCKS_AT_FIRST);
-  private bytes: u32 = BLOCK * BLOCKS_AT_FIRST;
-  private readonly first: usize = this.table;
+  private table: usize = 0;
+  private bytes: u32 = 0;
+  private readonly first: usize;
+  private readonly bytesAtFirst: u32;
   /** What was found last: a key, and its block or 0. */
   private lastKey: Position = NO_KEY;
   private lastBlock: usize = 0;
   private readonly shift: i32;
   private codes: i32 = CODES;
 
-  /** @param agent the one whose codes share a block; positions are asked for without it, its bits 0 */
-  constructor(agent: i32) {
+  /**
+   * @param agent the one whose codes share a block; positions are asked for without it, its bits 0
+   * @param blocks that a board begins with, a power of two
+   */
+  constructor(agent: i32, blocks: u32 = BLOCKS) {
     this.shift = codeShift(agent);
+    this.bytesAtFirst = BLOCK * blocks;
+    this.first = takeSpace(this.bytesAtFirst);
+    this.table = this.first;
+    this.bytes = this.bytesAtFirst;
   }
 
   /** Forgets everything. @param holdsMost whether greatest increases are kept as well from now on */
@@ -60,9 +68,9 @@ export class PositionTable {
       leaveSpace(this.table, this.bytes);
       this.table = this.first;
     }
-    this.bytes = BLOCK * blocksAtFirst;
+    this.bytes = min(this.bytesAtFirst, BLOCK * mostAtFirst);
     if (++this.stamp !== 0) return;
-    memory.fill(this.table, 0, BLOCK * BLOCKS_AT_FIRST);
+    memory.fill(this.first, 0, this.bytesAtFirst);
     this.stamp = 1;
   }
 

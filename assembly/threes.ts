@@ -8,7 +8,7 @@ import { increaseIn, pairOf, rowOf } from "./pair-increases";
 import { bitsOfSet, Position, placed } from "./position";
 import { PositionTable } from "./position-table";
 
-const known = new PositionTable(2);
+const known = new PositionTable(2, 2048);
 
 // The agents at hand, i < j < k, and what is known of their pairs: looked for when a search begins (0: it has not).
 let i: i32 = 0;
