@@ -166,8 +166,11 @@ export async function requireFile(path: string): Promise<void> {
   });
 }
 
+/** Rows that are in flight at once. More of them would outlive the collections of the young heap, and make it grow. */
+export const ROWS_AT_ONCE = 64;
+
 /** Groups rows, so that neither one row nor all of them are in flight. */
-export async function* batches<T>(rows: Iterable<T> | AsyncIterable<T>, size = 1024): AsyncGenerator<T[]> {
+export async function* batches<T>(rows: Iterable<T> | AsyncIterable<T>, size = ROWS_AT_ONCE): AsyncGenerator<T[]> {
   let batch: T[] = [];
   for await (const row of rows) {
     batch.push(row);

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import { CorruptFileError, canonicalJson, InputError, parseJsonWith } from "../core/index.js";
 import { produceFileAtomic } from "./files.js";
-import { batches, readParquetRows, requireFile, writeParquet } from "./parquet.js";
+import { batches, ROWS_AT_ONCE, readParquetRows, requireFile, writeParquet } from "./parquet.js";
 
 const anything = z.unknown();
 
@@ -50,7 +50,7 @@ async function* readJsonRows(path: string): AsyncGenerator<unknown[]> {
     number += 1;
     if (line.trim() === "") continue;
     batch.push(parseJsonWith(anything, line, `${path}, line ${number}`, CorruptFileError));
-    if (batch.length === 1024) {
+    if (batch.length === ROWS_AT_ONCE) {
       yield batch;
       batch = [];
     }

@@ -1,11 +1,12 @@
 /**
- * Who fills the slots of a round: this thread, or worker threads. Slots travel in chunks and come back by position, so the split has no
- * influence on the result. However hard the boards are, there is a turn for signals and the terminal after every candidate.
+ * Who fills the slots of a round: this thread, or worker threads. Slots travel in chunks, and results are handed over in the order of the
+ * slots, so the split has no influence on what comes of them. Each is handed over as soon as it can be: objects that are many and live long
+ * make the heap grow. However hard the boards are, there is a turn for signals and the terminal after every candidate.
  */
 import type { Worker } from "node:worker_threads";
 import { EngineError, type Seed, startThread } from "../../core/index.js";
 import { type FillResult, SlotFiller, type Tally } from "./fill-slot.js";
-import type { Slot } from "./quota.js";
+import type { Slot, SlotPlan } from "./quota.js";
 
 const CHUNK = 32;
 const TURN_MS = 50;
@@ -27,19 +28,20 @@ export interface ChunkReply {
 export type ChunkMessage = ChunkReply | { finished: number };
 
 export interface FillTask {
-  slots: readonly Slot[];
+  slots: SlotPlan;
   seed: Seed;
   /** Added to. */
   tally: Tally;
-  /** Results end with the first slot that cannot be filled, in the order of the slots. */
+  /** Ends with the first slot that cannot be filled, in the order of the slots. */
   stopAtUnfillable: boolean;
+  /** Gets one result per slot, in their order; throws to stop. */
+  take: (slot: Slot, result: FillResult) => void;
   /** Gets the number of slots finished so far, in turns; throws to stop. */
   onTurn: (finished: number) => void;
 }
 
 export interface FillPool {
-  /** One result per slot, in order. */
-  fill(task: FillTask): Promise<FillResult[]>;
+  fill(task: FillTask): Promise<void>;
   /** Stops what is going on. */
   close(): Promise<void>;
 }
@@ -49,10 +51,6 @@ export function openPool(workers: number, slots: number): FillPool {
   return useful > 1 ? new WorkerPool(useful) : new ThisThread();
 }
 
-function chunksOf(slots: readonly Slot[]): Slot[][] {
-  return Array.from({ length: Math.ceil(slots.length / CHUNK) }, (_, i) => slots.slice(i * CHUNK, (i + 1) * CHUNK));
-}
-
 function addTally(into: Tally, from: Tally): void {
   for (const [key, value] of Object.entries(from)) into[key] = (into[key] ?? 0) + value;
 }
@@ -60,26 +58,26 @@ function addTally(into: Tally, from: Tally): void {
 class ThisThread implements FillPool {
   private readonly filler = new SlotFiller();
 
-  async fill({ slots, seed, tally, stopAtUnfillable, onTurn }: FillTask): Promise<FillResult[]> {
-    const results: FillResult[] = [];
+  async fill({ slots, seed, tally, stopAtUnfillable, take, onTurn }: FillTask): Promise<void> {
+    let finished = 0;
     const turn = async () => {
-      onTurn(results.length);
+      onTurn(finished);
       await new Promise((resolve) => setImmediate(resolve));
       return performance.now() + TURN_MS;
     };
-    let until = performance.now() + TURN_MS;
-    for (const slot of slots) {
+    let until = await turn();
+    for (; finished < slots.length; finished++) {
+      const slot = slots.at(finished)!;
       this.filler.begin(slot, seed.at(slot.index));
       let result = this.filler.advance(tally, until);
       while (result === undefined) {
         until = await turn();
         result = this.filler.advance(tally, until);
       }
-      results.push(result);
+      take(slot, result);
       if (stopAtUnfillable && result.filling === undefined) break;
     }
     await turn();
-    return results;
   }
 
   async close(): Promise<void> {}
@@ -92,10 +90,11 @@ class WorkerPool implements FillPool {
     this.workers = Array.from({ length: count }, () => startThread(import.meta.url, "./fill-worker"));
   }
 
-  async fill({ slots, seed, tally, stopAtUnfillable, onTurn }: FillTask): Promise<FillResult[]> {
-    const chunks = chunksOf(slots);
-    const replies: ChunkReply[] = new Array(chunks.length);
-    const finished = new Array<number>(chunks.length).fill(0);
+  async fill({ slots, seed, tally, stopAtUnfillable, take, onTurn }: FillTask): Promise<void> {
+    const chunks = Math.ceil(slots.length / CHUNK);
+    /** Of chunks that wait for those before them. */
+    const replies = new Map<number, ChunkReply>();
+    const finished = new Array<number>(chunks).fill(0);
     const told = () => onTurn(finished.reduce((sum, n) => sum + n, 0));
     let next = 0;
     // Also while every worker is deep in a hard board there is a turn, in which `onTurn` may throw.
@@ -110,17 +109,32 @@ class WorkerPool implements FillPool {
         stop(reason);
       }
     }, TURN_MS);
+    let taken = 0;
+    const takeOver = () => {
+      for (let reply = replies.get(taken); reply !== undefined; reply = replies.get(taken)) {
+        replies.delete(taken);
+        addTally(tally, reply.tally);
+        const first = taken++ * CHUNK;
+        reply.results.forEach((result, i) => {
+          take(slots.at(first + i)!, result);
+        });
+        if (isCutOff(reply)) taken = chunks;
+      }
+    };
+    const isCutOff = ({ results }: ChunkReply) => stopAtUnfillable && results.at(-1)?.filling === undefined;
     const work = this.workers.map(async (worker) => {
-      while (next < chunks.length) {
+      while (next < chunks) {
         const mine = next++;
-        const request = { seed: seed.path, slots: chunks[mine]!, stopAtUnfillable };
-        const reply = await ask(worker, request, (n) => {
+        const first = mine * CHUNK;
+        const own = Array.from({ length: Math.min(CHUNK, slots.length - first) }, (_, i) => slots.at(first + i)!);
+        const reply = await ask(worker, { seed: seed.path, slots: own, stopAtUnfillable }, (n) => {
           finished[mine] = n;
         });
-        replies[mine] = reply;
+        replies.set(mine, reply);
         finished[mine] = reply.results.length;
         // Chunks are handed out in order, so what comes before this one is at work or done.
-        if (stopAtUnfillable && reply.results.at(-1)?.filling === undefined) next = chunks.length;
+        if (isCutOff(reply)) next = chunks;
+        takeOver();
       }
     });
     try {
@@ -129,13 +143,6 @@ class WorkerPool implements FillPool {
       clearInterval(clock);
     }
     told();
-    const results: FillResult[] = [];
-    for (const reply of replies) {
-      addTally(tally, reply.tally);
-      results.push(...reply.results);
-      if (stopAtUnfillable && reply.results.at(-1)?.filling === undefined) break;
-    }
-    return results;
   }
 
   async close(): Promise<void> {

@@ -45,8 +45,8 @@ export class StreamedSet {
     options.seed.child("order").at(0).shuffle(this.order);
   }
 
-  /** All instances in their order; `size` of them at most at once. */
-  *batches(size = 1024): Generator<Instance[]> {
+  /** All instances in their order; `size` of them at most at once: few, since what lives on makes the heap grow. */
+  *batches(size = 64): Generator<Instance[]> {
     const digest = createHash("sha256");
     const sums = new Map<number, Sums>();
     for (let first = 0; first < this.count; first += size) {
@@ -81,7 +81,8 @@ export class StreamedSet {
       seed: this.options.seed.path,
       sha256: digest.copy().digest("hex"),
       strata,
-      sampling: this.tally,
+      // By name: not in the order in which each was first met.
+      sampling: Object.fromEntries(Object.entries(this.tally).sort(([a], [b]) => (a < b ? -1 : 1))),
       excluded_hashes: this.options.exclude?.size ?? 0,
     };
   }
