@@ -1,15 +1,18 @@
 /** What the tests ask of the parts alone; not in the module that is shipped. */
 import { startBudget } from "./budget";
 import { setByte } from "./bytes";
-import { completeDistances, loadBoard, MAX_AGENTS, sumOfShortest } from "./grid";
+import { completeDistances, firstOption, loadBoard, MAX_AGENTS, optionAt, optionCount, sumOfShortest } from "./grid";
 import { JointNodes } from "./joint-nodes";
 import { leastExtraOf } from "./joint-search";
 import { fiveFit, fourFit, threeFit } from "./option-covers";
 import { forgetPairs } from "./pair-increases";
+import { forgetPairMoves } from "./pair-moves";
 import { PositionTable } from "./position-table";
 
 export { coverFits, smallestCover } from "./cover";
 export { certify, goalsAt, holesAt, neighbourTablesAt, resultsAt, spentNodes, startsAt } from "./index";
+export { pairIncrease } from "./pair-increases";
+export { movesOfPair } from "./pair-moves";
 export { putCell } from "./planner";
 export { beginWithBlocks } from "./position-table";
 export { endSpaceAfter } from "./space";
@@ -50,6 +53,27 @@ export function costByJointSearch(size: i32, agents: i32, nodes: i32, mostExtra:
   forgetPairs();
   const extra = leastExtraOf(all, agents, mostExtra);
   return extra < 0 ? -1 : sumOfShortest() + extra;
+}
+
+/** Takes in a board for questions about its pairs; false where an agent cannot reach its goal even alone. */
+export function beginPairs(size: i32, agents: i32): bool {
+  startBudget(i32.MAX_VALUE);
+  if (!loadBoard(size, agents)) return false;
+  completeDistances();
+  forgetPairs();
+  forgetPairMoves();
+  return true;
+}
+
+/** The u-th option of an agent at a code, as in grid.ts; −1 where there is none. */
+export function optionOf(agent: i32, code: i32, u: i32): i32 {
+  const first = firstOption(agent, code);
+  return u < optionCount(agent, code, 2) ? optionAt(first + (u << 1)) : -1;
+}
+
+/** How far the space that was ever taken reaches. */
+export function spaceEnd(): usize {
+  return heap.alloc(0);
 }
 
 const table = new PositionTable(4);

@@ -345,7 +345,7 @@ function listOptions(agent: i32, code: i32, key: i32): void {
   }
   const d = distance(agent, code);
   let end = 0;
-  let ends = 0;
+  let counts = 0;
   for (let added = 0; added <= 2; added++) {
     if (added === 1 && !noWaits) putOption(first, end++, code, code, 1);
     for (let direction = 0; direction < 4; direction++) {
@@ -357,9 +357,9 @@ function listOptions(agent: i32, code: i32, key: i32): void {
         else if (added === 2) putOption(first, end++, beside, beside, 2);
       } else if (added === (d === 0 || after < d ? 0 : 2)) putOption(first, end++, beside, beside, added);
     }
-    ends |= end << (4 * added);
+    counts |= end << (4 * added);
   }
-  setWord(OPTION_COUNTS + (key << 2), ends);
+  setWord(OPTION_COUNTS + (key << 2), counts);
 }
 
 function putOption(first: usize, place: i32, code: i32, cell: i32, added: i32): void {

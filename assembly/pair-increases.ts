@@ -19,7 +19,7 @@ export function forgetPairs(): void {
   pairs.reset();
 }
 
-/** Where the increases of agents i < j stand, for `increaseAt`. */
+/** The table of agents i < j, for `exactRowOf`, `increaseIn` and `findIncrease`. */
 export function pairOf(i: i32, j: i32): usize {
   return pairs.of(i, j);
 }
@@ -32,12 +32,12 @@ export function pairIncrease(i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
 
 /** δ of agents i < j, whose table is at hand; where it is above `cap`, a lower bound above `cap`. */
 // @inline
-export function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
-  return increaseIn(rowOf(table, a), table, i, j, a, b, cap);
+function increaseAt(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
+  return increaseIn(exactRowOf(table, a), table, i, j, a, b, cap);
 }
 
-/** Where what is known of i at code a stands, for `increaseIn`. */
-export function rowOf(table: usize, a: i32): usize {
+/** Where δ stands that is exact, of i at code a, for `increaseIn` and `exactIn`. */
+export function exactRowOf(table: usize, a: i32): usize {
   return pairs.exactRow(table, a);
 }
 
@@ -48,6 +48,7 @@ export function increaseIn(row: usize, table: usize, i: i32, j: i32, a: i32, b: 
   return exact >= 0 ? exact : findIncrease(table, i, j, a, b, cap);
 }
 
+/** The same where it is not exact yet. */
 export function findIncrease(table: usize, i: i32, j: i32, a: i32, b: i32, cap: i32): i32 {
   const entry = wordOf(table, a, b);
   const most = min(cap, MAX_INCREASE - 1);
@@ -78,14 +79,14 @@ function leadsOn(entry: usize, table: usize, i: i32, j: i32, a: i32, b: i32, sla
     const nextA = cellAfter(moveA);
     const codeA = codeAfter(moveA);
     const leftA = slack - addedBy(moveA);
-    const row = wordOf(table, codeA, 0);
+    const words = wordOf(table, codeA, 0);
     const endOfB = optionEnd(firstOfB, countsOfB, leftA);
     for (let v = firstOfB; v < endOfB; v += 2) {
       const moveB = optionAt(v);
       const nextB = cellAfter(moveB);
       if (collide(cellA, nextA, cellB, nextB)) continue;
       const codeB = codeAfter(moveB);
-      if (!pairFits(row + (codeB << 2), table, i, j, codeA, codeB, leftA - addedBy(moveB))) continue;
+      if (!pairFits(words + (codeB << 2), table, i, j, codeA, codeB, leftA - addedBy(moveB))) continue;
       pairs.setMost(entry, slack);
       return true;
     }

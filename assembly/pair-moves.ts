@@ -4,7 +4,7 @@
  */
 import { giveUp } from "./budget";
 import { addedBy, cellAfter, cellOf, codeAfter, collide, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
-import { findIncrease, pairOf, rowOf } from "./pair-increases";
+import { exactRowOf, findIncrease, pairOf } from "./pair-increases";
 import { exactIn, PairWords, wordOf } from "./pair-table";
 import { takeSpace } from "./space";
 
@@ -15,8 +15,12 @@ const ROWS: i32 = 6;
 const STAMP: usize = 48;
 const KEY: usize = 52;
 const EXACT: usize = 56;
-/** More than what is exact. */
+/** As a cost: more than what is exact. */
 const MORE: i32 = 254;
+/** As what a block is exact to: nothing was cut off, and more is never asked. */
+const ALL: i32 = 254;
+/** The most that an option adds to its agent's shortest cost. */
+const MOST_ADDED: i32 = 2;
 /** Collides, or is no option. */
 const NEVER: u64 = 0xffff_ffff_ffff_ffff;
 
@@ -82,14 +86,15 @@ function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
   const firstOfB = firstOption(j, b);
   const countA = optionCount(i, a, slack);
   const countB = optionCount(j, b, slack);
-  let isExact = slack >= 2;
+  // With less some options are not even listed.
+  let isExact = slack >= MOST_ADDED;
   for (let u = 0; u < ROWS; u++) {
     const row = block + u * ROW;
     store<u64>(row, NEVER);
     if (u >= countA) continue;
     const moveA = optionAt(firstOfA + (u << 1));
     const nextA = cellAfter(moveA);
-    const exacts = rowOf(table, codeAfter(moveA));
+    const exacts = exactRowOf(table, codeAfter(moveA));
     for (let v = 0; v < countB; v++) {
       const moveB = optionAt(firstOfB + (v << 1));
       const nextB = cellAfter(moveB);
@@ -106,5 +111,5 @@ function fill(block: usize, i: i32, j: i32, a: i32, b: i32, slack: i32): void {
       store<u8>(row + v, <u8>(added + increase));
     }
   }
-  store<i32>(block, isExact ? MORE : slack, EXACT);
+  store<i32>(block, isExact ? ALL : slack, EXACT);
 }

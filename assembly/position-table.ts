@@ -19,7 +19,7 @@ const BLOCKS: u32 = 1024;
 const GROWS_FAST: u32 = 1 << 20;
 /** Blocks. */
 const MANY: u32 = 1 << 20;
-/** What a table begins with has at most so many blocks. */
+/** No table begins with more blocks: more than any asks for, but in tests. */
 let mostAtFirst: u32 = 1 << 20;
 
 /** For tests: tables begin with at most so many blocks, a power of two, from the next reset on. */

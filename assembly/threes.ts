@@ -4,7 +4,7 @@
  */
 import { spend } from "./budget";
 import { addedBy, cellAfter, cellOf, codeAfter, collide, done, firstOption, optionAt, optionCounts, optionEnd } from "./grid";
-import { increaseIn, pairOf, rowOf } from "./pair-increases";
+import { exactRowOf, increaseIn, pairOf } from "./pair-increases";
 import { bitsOfSet, Position, placed } from "./position";
 import { PositionTable } from "./position-table";
 
@@ -89,8 +89,8 @@ function leadOn(a: i32, b: i32, c: i32, slack: i32): i32 {
     const nextA = cellAfter(moveA);
     const codeA = codeAfter(moveA);
     const leftA = slack - addedBy(moveA);
-    const rowIJ = rowOf(ofIJ, codeA);
-    const rowIK = rowOf(ofIK, codeA);
+    const rowIJ = exactRowOf(ofIJ, codeA);
+    const rowIK = exactRowOf(ofIK, codeA);
     const endOfB = optionEnd(firstOfB, countsOfB, leftA);
     for (let v = firstOfB; v < endOfB; v += 2) {
       const moveB = optionAt(v);
@@ -100,7 +100,7 @@ function leadOn(a: i32, b: i32, c: i32, slack: i32): i32 {
       const leftB = leftA - addedBy(moveB);
       const ab = increaseIn(rowIJ, ofIJ, i, j, codeA, codeB, leftB);
       if (ab > leftB) continue;
-      const rowJK = rowOf(ofJK, codeB);
+      const rowJK = exactRowOf(ofJK, codeB);
       const position = bits | placed(codeA, 0) | placed(codeB, 1);
       const areDone = codeA === done() && codeB === done();
       const endOfC = optionEnd(firstOfC, countsOfC, leftB - ab);

@@ -66,7 +66,7 @@ class ThisThread implements FillPool {
       return performance.now() + TURN_MS;
     };
     let until = await turn();
-    for (; finished < slots.length; finished++) {
+    while (finished < slots.length) {
       const slot = slots.at(finished)!;
       this.filler.begin(slot, seed.at(slot.index));
       let result = this.filler.advance(tally, until);
@@ -74,8 +74,10 @@ class ThisThread implements FillPool {
         until = await turn();
         result = this.filler.advance(tally, until);
       }
+      finished++;
       take(slot, result);
       if (stopAtUnfillable && result.filling === undefined) break;
+      if (performance.now() >= until) until = await turn();
     }
     await turn();
   }
@@ -115,21 +117,22 @@ class WorkerPool implements FillPool {
         replies.delete(taken);
         addTally(tally, reply.tally);
         const first = taken++ * CHUNK;
-        reply.results.forEach((result, i) => {
-          take(slots.at(first + i)!, result);
-        });
+        for (const [i, result] of reply.results.entries()) take(slots.at(first + i)!, result);
         if (isCutOff(reply)) taken = chunks;
       }
     };
     const isCutOff = ({ results }: ChunkReply) => stopAtUnfillable && results.at(-1)?.filling === undefined;
+    // Once it has failed or been stopped, nothing is handed over any more.
+    let ended = false;
     const work = this.workers.map(async (worker) => {
-      while (next < chunks) {
+      while (!ended && next < chunks) {
         const mine = next++;
         const first = mine * CHUNK;
         const own = Array.from({ length: Math.min(CHUNK, slots.length - first) }, (_, i) => slots.at(first + i)!);
         const reply = await ask(worker, { seed: seed.path, slots: own, stopAtUnfillable }, (n) => {
           finished[mine] = n;
         });
+        if (ended) return;
         replies.set(mine, reply);
         finished[mine] = reply.results.length;
         // Chunks are handed out in order, so what comes before this one is at work or done.
@@ -140,6 +143,7 @@ class WorkerPool implements FillPool {
     try {
       await Promise.race([Promise.all(work), stopped]);
     } finally {
+      ended = true;
       clearInterval(clock);
     }
     told();

@@ -4,7 +4,7 @@
  * eight give the same set. A class that cannot be found and a space that is exhausted end in an error or in the slot's fallback. Without a
  * fallback the first slot that finds nothing ends it, and a small class that turns out to have too few boards does before its rounds are up.
  *
- * What is kept is packed: some 45 bytes a slot of two agents.
+ * What is kept is packed: 40 to 50 bytes a slot of two agents.
  */
 import { type InfeasibleError, InterruptedError, type Seed } from "../../core/index.js";
 import { type ClassSize, classSize, effortOf } from "./class-size.js";
@@ -64,6 +64,7 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
   /** Slots that became others. */
   const replaced = new Map<number, Slot>();
   let done = 0;
+  let shown = 0;
   const stopIfAborted = () => {
     if (options.signal?.aborted) throw interrupted();
   };
@@ -74,16 +75,18 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
       const seed = roundSeed(options.seed, round);
       const next: number[] = [];
       for (let first = 0; first < open.length; first += BLOCK) {
-        const present = open;
-        const before = done;
+        const all = open;
+        const doneBefore = done;
         await pool.fill({
-          slots: { length: Math.min(BLOCK, present.length - first), at: (i) => present.at(first + i) },
+          slots: { length: Math.min(BLOCK, all.length - first), at: (i) => all.at(first + i) },
           seed,
           tally,
           stopAtUnfillable: options.fallback === undefined,
           onTurn: (finished) => {
             stopIfAborted();
-            options.onProgress?.(Math.min(slots.length, before + finished), slots.length);
+            // What was finished may be put back; that is not told.
+            shown = Math.max(shown, Math.min(slots.length, doneBefore + finished));
+            options.onProgress?.(shown, slots.length);
           },
           take: (slot, { filling, drawn }) => {
             stopIfAborted();

@@ -17,7 +17,7 @@ export async function generateTraining(given: MapfConfig, options: GenerateOptio
   return (await streamTraining(given, options)).whole();
 }
 
-/** The set of `generateTraining`, packed: some 45 bytes an instance of two agents until it is read out. @throws {InfeasibleError} */
+/** The set of `generateTraining`, packed: 40 to 50 bytes an instance of two agents until it is read out. @throws {InfeasibleError} */
 export async function streamTraining(given: MapfConfig, options: GenerateOptions): Promise<StreamedSet> {
   const { config } = normalise(given);
   const problems = infeasible(config);

@@ -23,6 +23,26 @@ describe("a streamed set", () => {
     expect(stream.manifest()).toEqual(whole.manifest);
     expect(whole.manifest.excluded_hashes).toBe(50);
     expect(whole.instances.filter(({ hash }) => exclude.has(hash))).toEqual([]);
+    const reasons = Object.keys(whole.manifest.sampling);
+    expect(reasons).toEqual([...reasons].sort());
+    expect(reasons).toEqual(expect.arrayContaining(["drawn", "duplicate", "excluded"]));
+  });
+
+  it("of more slots than are looked at in one go has a board of its own for each", async () => {
+    const count = 8500;
+    const one = { ...config, agents: [1], sizes: { "10": { data_ratio: 1, hole_ratio: 0.2, wait_ratio: 0 } } };
+    const { instances } = await generateTraining(one, { count, seed });
+    expect(new Set(instances.map(({ hash }) => hash)).size).toBe(count);
+    expect(new Set(instances.map(({ size, agents }) => `${size}/${agents.length}`))).toEqual(new Set(["10/1"]));
+  });
+
+  it.each([1, 2])("tells a progress that never falls, though boards are put back, with %i workers", async (workers) => {
+    const told: number[] = [];
+    const small = { ...config, agents: [2], sizes: { "3": { data_ratio: 1, hole_ratio: 0.2, wait_ratio: 0 } } };
+    const { manifest } = await generateTraining(small, { count: 300, seed, workers, onProgress: (done) => told.push(done) });
+    expect(manifest.sampling.duplicate).toBeGreaterThanOrEqual(20);
+    expect(told).toEqual([...told].sort((a, b) => a - b));
+    expect(told.at(-1)).toBe(300);
   });
 });
 

@@ -84,22 +84,21 @@ describe("boards that need more room than most", () => {
   });
 
   it("a board costs the same nodes whether its tables begin with room for all or for hardly anything", async () => {
-    const parts = await partsOfSearches();
-    parts.askFoursFrom(100_000);
+    const [few, many] = [await partsOfSearches(), await partsOfSearches()];
+    few.beginWithBlocks(1);
     const seed = Seed.root("blocks");
     let nodes = 0;
     for (let i = 0; i < 140; i++) {
       const random = seed.at(i);
       const size = random.between(3, 6);
       const board = randomBoard(random, size, Math.round(size * size * 0.25), random.between(4, size === 3 ? 6 : 5))!;
-      const [few, many] = [1, 256].map((blocks) => {
-        parts.beginWithBlocks(blocks);
-        return { i, ...certifyBy(parts, board, 10_000_000), nodes: parts.spentNodes() };
-      });
-      expect(few).toEqual(many);
-      nodes += many!.nodes;
+      const [grown, roomy] = [few, many].map((parts) => ({ i, ...certifyBy(parts, board, 10_000_000), nodes: parts.spentNodes() }));
+      expect(grown).toEqual(roomy);
+      nodes += roomy!.nodes;
     }
     expect(nodes).toBeGreaterThan(100_000);
+    // Tables that grew have taken more space.
+    expect(few.spaceEnd()).toBeGreaterThan(many.spaceEnd());
   });
 
   it("boards after one for which memory did not suffice are judged as if it had not been", async () => {

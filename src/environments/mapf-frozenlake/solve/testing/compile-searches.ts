@@ -19,10 +19,15 @@ interface Parts {
   startsAt(): number;
   goalsAt(): number;
   costByJointSearch(size: number, agents: number, nodes: number, mostExtra: number): number;
+  beginPairs(size: number, agents: number): number;
+  optionOf(agent: number, code: number, u: number): number;
+  pairIncrease(i: number, j: number, a: number, b: number, cap: number): number;
+  movesOfPair(i: number, j: number, a: number, b: number, slack: number): number;
   putCell(agent: number, t: number, cell: number): void;
   askFoursFrom(nodes: number): void;
   beginWithBlocks(blocks: number): void;
   endSpaceAfter(blocks: number): void;
+  spaceEnd(): number;
   certify(size: number, agents: number, budget: number, needMakespan: number, needWait: number, stopAboveSic: number): number;
   resultsAt(): number;
   spentNodes(): number;
@@ -67,7 +72,10 @@ export async function compileAssembly(entry: string): Promise<Uint8Array> {
   return optimised(bytes);
 }
 
-/** Once more without the compiler's limit for functions that are called in one place: those are inlined whatever their size. */
+/**
+ * Once more without the compiler's limit for functions that are called in one place: those are inlined whatever their size. The other limits
+ * are the optimiser's own, which the compiler has raised.
+ */
 function optimised(bytes: Uint8Array): Uint8Array {
   const module = binaryen.readBinaryWithFeatures(bytes, FEATURES);
   binaryen.setOptimizeLevel(3);
