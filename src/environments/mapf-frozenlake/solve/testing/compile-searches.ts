@@ -69,7 +69,7 @@ export async function compileAssembly(entry: string): Promise<Uint8Array> {
     listFiles: () => [],
   });
   if (error !== null || bytes === undefined) throw new Error(`assembly/${entry} does not compile: ${stderr.toString()}`);
-  return optimised(bytes);
+  return bytes;
 }
 
 /**
@@ -128,7 +128,7 @@ export function certifyBy(parts: Parts, board: Board, nodes: number): { status: 
 
 /** The source of searches-wasm.ts. */
 export async function compileSearches(): Promise<string> {
-  const text = Buffer.from(await compileAssembly("index.ts")).toString("base64");
+  const text = Buffer.from(optimised(await compileAssembly("index.ts"))).toString("base64");
   const lines = text.match(/.{1,120}/g)!.map((line) => `${line}\n`);
   return `// assembly/, compiled by \`npm run build:searches\`.\n// biome-ignore-all format: generated\nexport const SEARCHES = \`\n${lines.join("")}\`;\n`;
 }
