@@ -1,7 +1,7 @@
 /** What the tests ask of the parts alone; not in the module that is shipped. */
 import { startBudget } from "./budget";
 import { setByte } from "./bytes";
-import { completeDistances, firstOption, loadBoard, MAX_AGENTS, optionAt, optionCount, sumOfShortest } from "./grid";
+import { completeDistances, firstOption, loadBoard, MAX_AGENTS, MOST_ADDED, optionAt, optionCount, sumOfShortest } from "./grid";
 import { JointNodes } from "./joint-nodes";
 import { leastExtraOf } from "./joint-search";
 import { fiveFit, fourFit, threeFit } from "./option-covers";
@@ -68,7 +68,7 @@ export function beginPairs(size: i32, agents: i32): bool {
 /** The u-th option of an agent at a code, as in grid.ts; −1 where there is none. */
 export function optionOf(agent: i32, code: i32, u: i32): i32 {
   const first = firstOption(agent, code);
-  return u < optionCount(agent, code, 2) ? optionAt(first + (u << 1)) : -1;
+  return u < optionCount(agent, code, MOST_ADDED) ? optionAt(first + (u << 1)) : -1;
 }
 
 /** How far the space that was ever taken reaches. */

@@ -57,6 +57,8 @@ for (let size = 1; size <= MAX_SIZE; size++) {
   }
 }
 
+/** What a move adds at most to its agent's shortest cost. */
+export const MOST_ADDED: i32 = 2;
 /** Options of one agent at one code: eight of two bytes; up to six are used. */
 const OPTIONS = memory.data(MAX_AGENTS * STRIDE * 16, 16);
 /** How many of them add 0, at most 1 and at most 2: four bits each. */
@@ -291,13 +293,13 @@ export function optionCount(agent: i32, code: i32, added: i32): i32 {
   return countWithin(optionCounts(agent, code), added);
 }
 
-/** How many there are by what they add at most, for `countWithin`; `firstOption` has been asked for. */
+/** How many there are by what they add at most, for `optionEnd`; `firstOption` has been asked for. */
 export function optionCounts(agent: i32, code: i32): i32 {
   return wordAt(OPTION_COUNTS + ((agent * STRIDE + code) << 2));
 }
 
-export function countWithin(counts: i32, added: i32): i32 {
-  return (counts >> (4 * min(added, 2))) & 15;
+function countWithin(counts: i32, added: i32): i32 {
+  return (counts >> (4 * min(added, MOST_ADDED))) & 15;
 }
 
 /** Where those that add at most `added` end. */
@@ -346,7 +348,7 @@ function listOptions(agent: i32, code: i32, key: i32): void {
   const d = distance(agent, code);
   let end = 0;
   let counts = 0;
-  for (let added = 0; added <= 2; added++) {
+  for (let added = 0; added <= MOST_ADDED; added++) {
     if (added === 1 && !noWaits) putOption(first, end++, code, code, 1);
     for (let direction = 0; direction < 4; direction++) {
       const beside = byteAt(besides(code) + direction);

@@ -3,7 +3,7 @@
  * bytes holds a row of eight for each of the first's six options, for comparing all at once. Found on demand; stamps instead of clearing.
  */
 import { giveUp } from "./budget";
-import { addedBy, cellAfter, cellOf, codeAfter, collide, firstOption, MAX_AGENTS, optionAt, optionCount, STRIDE } from "./grid";
+import { addedBy, cellAfter, cellOf, codeAfter, collide, firstOption, MAX_AGENTS, MOST_ADDED, optionAt, optionCount, STRIDE } from "./grid";
 import { exactRowOf, findIncrease, pairOf } from "./pair-increases";
 import { exactIn, PairWords, wordOf } from "./pair-table";
 import { takeSpace } from "./space";
@@ -19,8 +19,6 @@ const EXACT: usize = 56;
 const MORE: i32 = 254;
 /** As what a block is exact to: nothing was cut off, and more is never asked. */
 const ALL: i32 = 254;
-/** The most that an option adds to its agent's shortest cost. */
-const MOST_ADDED: i32 = 2;
 /** Collides, or is no option. */
 const NEVER: u64 = 0xffff_ffff_ffff_ffff;
 

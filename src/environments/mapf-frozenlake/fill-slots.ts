@@ -9,7 +9,7 @@
 import { type InfeasibleError, InterruptedError, type Seed } from "../../core/index.js";
 import { type ClassSize, classSize, effortOf } from "./class-size.js";
 import { openPool } from "./fill-pool.js";
-import { count, MAX_DRAWS, type Tally } from "./fill-slot.js";
+import { count, type FillResult, MAX_DRAWS, type Tally } from "./fill-slot.js";
 import { FilledSlots } from "./filled-slots.js";
 import { hashCells } from "./hash.js";
 import type { Slot, SlotPlan } from "./quota.js";
@@ -72,10 +72,45 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
   try {
     let open: SlotPlan = slots;
     for (let round = 0; open.length > 0; round++) {
+      const all = open;
       const seed = roundSeed(options.seed, round);
       const next: number[] = [];
-      for (let first = 0; first < open.length; first += BLOCK) {
-        const all = open;
+      const take = (slot: Slot, { filling, drawn }: FillResult) => {
+        stopIfAborted();
+        const key = cellKey(slot);
+        const cell = cells.get(key) ?? { slot, drawn: 0, accepted: 0, putBack: 0, counted: false };
+        cells.set(key, cell);
+        cell.drawn += drawn;
+        const retry = (kind: "unreachable" | "too-costly" | "exhausted") => {
+          const other = options.fallback?.(slot);
+          if (other === undefined) throw options.refuse(slot, { kind, drawn: cell.drawn, accepted: cell.accepted });
+          count(tally, `fallback_${kind === "exhausted" ? kind : "unreachable"}`);
+          putBack[slot.index] = 0;
+          replaced.set(slot.index, other);
+          next.push(slot.index);
+        };
+        if (filling === undefined) {
+          retry(drawn < MAX_DRAWS ? "too-costly" : "unreachable");
+          return;
+        }
+        const { holes, starts, goals } = filling;
+        const hash = hashCells(slot.size, holes, holes.length, starts, goals, starts.length);
+        const again = options.repeats === "allow" && putBack[slot.index]! >= REPEAT_AFTER && taken.has(hash);
+        if (again) count(tally, "repeated");
+        const known = again ? undefined : options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
+        if (known === undefined) {
+          cell.accepted++;
+          filled.set(slot, round, filling);
+          taken.add(hash, slot.index);
+          done++;
+          return;
+        }
+        count(tally, known);
+        cell.putBack++;
+        if (++putBack[slot.index]! < MAX_ROUNDS) next.push(slot.index);
+        else retry("exhausted");
+      };
+      for (let first = 0; first < all.length; first += BLOCK) {
         const doneBefore = done;
         await pool.fill({
           slots: { length: Math.min(BLOCK, all.length - first), at: (i) => all.at(first + i) },
@@ -88,41 +123,7 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
             shown = Math.max(shown, Math.min(slots.length, doneBefore + finished));
             options.onProgress?.(shown, slots.length);
           },
-          take: (slot, { filling, drawn }) => {
-            stopIfAborted();
-            const key = cellKey(slot);
-            const cell = cells.get(key) ?? { slot, drawn: 0, accepted: 0, putBack: 0, counted: false };
-            cells.set(key, cell);
-            cell.drawn += drawn;
-            const retry = (kind: "unreachable" | "too-costly" | "exhausted") => {
-              const other = options.fallback?.(slot);
-              if (other === undefined) throw options.refuse(slot, { kind, drawn: cell.drawn, accepted: cell.accepted });
-              count(tally, `fallback_${kind === "exhausted" ? kind : "unreachable"}`);
-              putBack[slot.index] = 0;
-              replaced.set(slot.index, other);
-              next.push(slot.index);
-            };
-            if (filling === undefined) {
-              retry(drawn < MAX_DRAWS ? "too-costly" : "unreachable");
-              return;
-            }
-            const { holes, starts, goals } = filling;
-            const hash = hashCells(slot.size, holes, holes.length, starts, goals, starts.length);
-            const again = options.repeats === "allow" && putBack[slot.index]! >= REPEAT_AFTER && taken.has(hash);
-            if (again) count(tally, "repeated");
-            const known = again ? undefined : options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
-            if (known === undefined) {
-              cell.accepted++;
-              filled.set(slot, round, filling);
-              taken.add(hash, slot.index);
-              done++;
-              return;
-            }
-            count(tally, known);
-            cell.putBack++;
-            if (++putBack[slot.index]! < MAX_ROUNDS) next.push(slot.index);
-            else retry("exhausted");
-          },
+          take,
         });
         if (options.fallback === undefined) await refuseTooSmall(cells.values(), slots, options, stopIfAborted);
       }
