@@ -44,6 +44,18 @@ export interface InfeasibleCell {
 /** What a Set of hashes and a TextIndex have in common. */
 export type HashSet = Pick<ReadonlySet<string>, "has" | "size"> & Iterable<string>;
 
+/** Bytes outside memory, for what is too much to keep in it. Its owner closes it. */
+export interface Scratch {
+  /** Bytes of each kind of record that may be in memory all the same. */
+  readonly resident: number;
+  /** The position of `bytes` bytes that nobody else uses; they begin as zeros. */
+  reserve(bytes: number): number;
+  /** Fills `into` from `position`. @throws {StorageError} */
+  read(into: Uint8Array, position: number): void;
+  /** @throws {StorageError} */
+  write(from: Uint8Array, position: number): void;
+}
+
 export interface GenerateOptions {
   count: number;
   seed: Seed;
@@ -55,6 +67,8 @@ export interface GenerateOptions {
   workers?: number;
   signal?: AbortSignal;
   onProgress?: (done: number, total: number) => void;
+  /** Where a large set is kept that is handed out in batches, until it has been; default: in memory. */
+  scratch?: Scratch;
 }
 
 export interface StreamedInstances<I> {

@@ -99,14 +99,18 @@ export class Random {
   }
 
   /** Shuffles in place (Fisher–Yates) and returns the array. */
-  shuffle<A extends unknown[] | Uint32Array>(items: A): A {
-    for (let i = items.length - 1; i > 0; i--) {
-      const j = this.below(i + 1);
+  shuffle<A extends unknown[]>(items: A): A {
+    this.shuffleBy(items.length, (i, j) => {
       const held = items[i];
       items[i] = items[j];
       items[j] = held;
-    }
+    });
     return items;
+  }
+
+  /** The exchanges of a shuffle, for what is not an array. */
+  shuffleBy(length: number, exchange: (i: number, j: number) => void): void {
+    for (let i = length - 1; i > 0; i--) exchange(i, this.below(i + 1));
   }
 
   private refill(): void {

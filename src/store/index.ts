@@ -5,5 +5,6 @@ export { lockHolder } from "./lock.js";
 export * from "./parquet.js";
 export * from "./rows.js";
 export * from "./run-folder.js";
+export { ScratchFile } from "./scratch-file.js";
 export * from "./storage-failure.js";
 export * from "./versions.js";

@@ -151,3 +151,21 @@ test("a disk that fails is a StorageError of the write, and nothing that ends th
   await writer.abort();
   expect(readdirSync(dir)).toEqual([]);
 });
+
+test("rows of any length are one row each, and long ones make smaller row groups", async () => {
+  const dir = folder();
+  const schema = z.strictObject({ n: z.int(), t: z.string() });
+  const groups = async (name: string, rows: { n: number; t: string }[]) => {
+    const path = join(dir, `${name}.parquet`);
+    await writeParquet(path, schema, rows);
+    expect((await readParquet(path, schema)).every(({ n, t }, i) => n === i && t === rows[i]!.t)).toBe(true);
+    return withDuckDB(async (connection) => {
+      const query = `SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata('${path}') ORDER BY row_group_id`;
+      return (await connection.runAndReadAll(query)).getRows().map(([, count]) => Number(count));
+    });
+  };
+  const rows = (count: number, length: number) => Array.from({ length: count }, (_, n) => ({ n, t: `${n}`.padEnd(length, ".") }));
+  expect(await groups("short", rows(20_000, 10))).toEqual([16_384, 3616]);
+  expect(await groups("long", rows(5000, 2500))).toEqual([2048, 2048, 904]);
+  expect(await groups("longest", rows(2, 40 * 1024 * 1024))).toEqual([2]);
+});

@@ -13,14 +13,18 @@ import { openDuckDB, withDuckDB } from "./duckdb.js";
 import { produceFileAtomic, temporaryPath } from "./files.js";
 import { storageFailure } from "./storage-failure.js";
 
-/** Rows of one row group: what DuckDB buffers before it writes. */
-const ROW_GROUP = 16_384;
-/** A completion of some megabytes still is one row. */
-const LARGEST_ROW_BYTES = 64 * 1024 * 1024;
+/** One row group is what DuckDB holds before it writes: about this much text, in as many rows as that is, by whole vectors. */
+const GROUP_BYTES = 8 * 1024 * 1024;
+const VECTOR = 2048;
+const MOST_VECTORS = 8;
+/** DuckDB reads JSON through buffers of the size of the largest row that it has to expect, and of no less than this. */
+const LEAST_ROW_BYTES = 16 * 1024 * 1024;
 
 /** Appends batches of rows; `close` makes the file appear, whole. */
 export class ParquetWriter<T> {
   private rows = 0;
+  private bytes = 0;
+  private longestRow = LEAST_ROW_BYTES;
   private constructor(
     readonly path: string,
     private readonly columns: ReadonlyMap<string, string>,
@@ -46,8 +50,14 @@ export class ParquetWriter<T> {
   /** Waits for the disk, so that a fast producer does not fill the memory. */
   async append(rows: readonly T[]): Promise<void> {
     if (rows.length === 0) return;
-    const text = rows.map((row) => `${wellFormed(canonicalJson(row))}\n`).join("");
-    this.rows += rows.length;
+    const lines = rows.map((row) => `${wellFormed(canonicalJson(row))}\n`);
+    for (const line of lines) {
+      const length = Buffer.byteLength(line);
+      this.rows++;
+      this.bytes += length;
+      this.longestRow = Math.max(this.longestRow, length);
+    }
+    const text = lines.join("");
     await new Promise<void>((resolve, reject) => {
       this.stream.write(text, (error) => (error ? reject(storageFailure(error, "write", this.path)) : resolve()));
     });
@@ -75,13 +85,15 @@ export class ParquetWriter<T> {
   }
 
   private async convert(target: string): Promise<void> {
+    const vectors = Math.floor((GROUP_BYTES * this.rows) / (Math.max(1, this.bytes) * VECTOR));
+    const rowGroup = VECTOR * Math.min(Math.max(1, vectors), MOST_VECTORS);
     const types = [...this.columns].map(([name, type]) => `${quoteName(name)}: ${quoteText(type)}`).join(", ");
     const source =
       this.rows === 0
         ? `(SELECT ${[...this.columns].map(([name, type]) => `NULL::${type} AS ${quoteName(name)}`).join(", ")} WHERE false)`
-        : `(SELECT * FROM read_json(${quoteText(this.temporary)}, format = 'newline_delimited', columns = {${types}}, maximum_object_size = ${LARGEST_ROW_BYTES}))`;
+        : `(SELECT * FROM read_json(${quoteText(this.temporary)}, format = 'newline_delimited', columns = {${types}}, maximum_object_size = ${this.longestRow}))`;
     await withDuckDB(async (connection) => {
-      await connection.run(`COPY ${source} TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP})`);
+      await connection.run(`COPY ${source} TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowGroup})`);
     });
   }
 }

@@ -1,4 +1,5 @@
 /** `envwright generate`: a config → instances in a file, with a manifest of what was asked and made beside it. */
+import { dirname } from "node:path";
 import {
   ConfigError,
   type DatasetManifest,
@@ -12,7 +13,7 @@ import {
   TextIndex,
 } from "../../core/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
-import { requireRowFormat, writeFileAtomic, writeRows } from "../../store/index.js";
+import { requireRowFormat, ScratchFile, writeFileAtomic, writeRows } from "../../store/index.js";
 import { setsIn } from "../audit-sets.js";
 import { defineVerb } from "../define-verb.js";
 import { readInstanceSet } from "../instance-sets.js";
@@ -67,6 +68,7 @@ export default defineVerb({
     const progress = openProgress({ quiet: values.quiet || (values.json && process.stderr.isTTY !== true) });
     progress.start("instances");
     const started = performance.now();
+    const scratch = new ScratchFile(dirname(values.out));
     const options: GenerateOptions = {
       count: values.count,
       seed: Seed.root("generate").child(values.seed),
@@ -75,13 +77,19 @@ export default defineVerb({
       workers: values.workers,
       signal,
       onProgress: (done, total) => progress.update(done, total),
+      scratch,
     };
-    const made = await (family.generateStreamed === undefined
-      ? wholeSet(family, config, options)
-      : family.generateStreamed(config, options)
-    ).finally(() => progress.close());
-    await writeRows(values.out, family.instanceSchema, inRow(made.batches(), signal));
-    const manifest: DatasetManifest = made.manifest();
+    let manifest: DatasetManifest;
+    try {
+      const made = await (family.generateStreamed === undefined
+        ? wholeSet(family, config, options)
+        : family.generateStreamed(config, options)
+      ).finally(() => progress.close());
+      await writeRows(values.out, family.instanceSchema, inRow(made.batches(), signal));
+      manifest = made.manifest();
+    } finally {
+      scratch.close();
+    }
     const beside = `${values.out}.manifest.json`;
     await writeFileAtomic(beside, `${JSON.stringify(manifest, undefined, 2)}\n`);
     if (values.json) return printJson(manifest);

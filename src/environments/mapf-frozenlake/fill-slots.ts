@@ -4,14 +4,15 @@
  * eight give the same set. A class that cannot be found and a space that is exhausted end in an error or in the slot's fallback. Without a
  * fallback the first slot that finds nothing ends it, and a small class that turns out to have too few boards does before its rounds are up.
  *
- * What is kept is packed: 40 to 50 bytes a slot of two agents.
+ * What is kept is packed, some 50 bytes a slot of two agents, and in a scratch file if there is one.
  */
-import { type InfeasibleError, InterruptedError, type Seed } from "../../core/index.js";
+import { type InfeasibleError, InterruptedError, type Scratch, type Seed } from "../../core/index.js";
 import { type ClassSize, classSize, effortOf } from "./class-size.js";
 import { openPool } from "./fill-pool.js";
 import { count, type FillResult, MAX_DRAWS, type Tally } from "./fill-slot.js";
 import { FilledSlots } from "./filled-slots.js";
 import { hashCells } from "./hash.js";
+import { PagedNumbers } from "./paged-records.js";
 import type { Slot, SlotPlan } from "./quota.js";
 import { TakenBoards } from "./taken-boards.js";
 
@@ -29,6 +30,8 @@ export interface FillOptions {
   workers: number;
   signal: AbortSignal | undefined;
   onProgress: ((done: number, total: number) => void) | undefined;
+  /** Where a set too large for memory is kept. */
+  scratch: Scratch | undefined;
   /** What to try instead of a slot that cannot be filled; undefined: nothing, the set is refused. */
   fallback?: (slot: Slot) => Slot | undefined;
   /** The error for a slot that cannot be filled. */
@@ -55,12 +58,10 @@ export function roundSeed(seed: Seed, round: number): Seed {
 export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<{ filled: FilledSlots; tally: Tally }> {
   let mostAgents = 1;
   for (let i = 0; i < slots.length; i++) mostAgents = Math.max(mostAgents, slots.at(i)!.agents);
-  const filled = new FilledSlots(slots.length, mostAgents);
-  const taken = new TakenBoards(filled);
+  const filled = new FilledSlots(slots.length, mostAgents, options.scratch);
+  const taken = new TakenBoards(filled, options.scratch);
   const tally: Tally = {};
   const cells = new Map<string, CellCount>();
-  /** Fillings of each slot that were put back; at most MAX_ROUNDS. */
-  const putBack = new Uint8Array(slots.length);
   /** Slots that became others. */
   const replaced = new Map<number, Slot>();
   let done = 0;
@@ -74,7 +75,8 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
     for (let round = 0; open.length > 0; round++) {
       const all = open;
       const seed = roundSeed(options.seed, round);
-      const next: number[] = [];
+      const next = new PagedNumbers(all.length, options.scratch);
+      let left = 0;
       const take = (slot: Slot, { filling, drawn }: FillResult) => {
         stopIfAborted();
         const key = cellKey(slot);
@@ -85,9 +87,9 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
           const other = options.fallback?.(slot);
           if (other === undefined) throw options.refuse(slot, { kind, drawn: cell.drawn, accepted: cell.accepted });
           count(tally, `fallback_${kind === "exhausted" ? kind : "unreachable"}`);
-          putBack[slot.index] = 0;
+          filled.setTimesPutBack(slot.index, 0);
           replaced.set(slot.index, other);
-          next.push(slot.index);
+          next.set(left++, slot.index);
         };
         if (filling === undefined) {
           retry(drawn < MAX_DRAWS ? "too-costly" : "unreachable");
@@ -95,7 +97,7 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
         }
         const { holes, starts, goals } = filling;
         const hash = hashCells(slot.size, holes, holes.length, starts, goals, starts.length);
-        const again = options.repeats === "allow" && putBack[slot.index]! >= REPEAT_AFTER && taken.has(hash);
+        const again = options.repeats === "allow" && filled.timesPutBack(slot.index) >= REPEAT_AFTER && taken.has(hash);
         if (again) count(tally, "repeated");
         const known = again ? undefined : options.exclude.has(hash) ? "excluded" : taken.has(hash) ? "duplicate" : undefined;
         if (known === undefined) {
@@ -107,8 +109,13 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
         }
         count(tally, known);
         cell.putBack++;
-        if (++putBack[slot.index]! < MAX_ROUNDS) next.push(slot.index);
-        else retry("exhausted");
+        const times = filled.timesPutBack(slot.index) + 1;
+        if (times === MAX_ROUNDS) {
+          retry("exhausted");
+          return;
+        }
+        filled.setTimesPutBack(slot.index, times);
+        next.set(left++, slot.index);
       };
       for (let first = 0; first < all.length; first += BLOCK) {
         const doneBefore = done;
@@ -127,7 +134,7 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
         });
         if (options.fallback === undefined) await refuseTooSmall(cells.values(), slots, options, stopIfAborted);
       }
-      open = { length: next.length, at: (i) => replaced.get(next[i]!) ?? slots.at(next[i]!) };
+      open = { length: left, at: (i) => replaced.get(next.at(i)) ?? slots.at(next.at(i)) };
     }
   } finally {
     await pool.close();

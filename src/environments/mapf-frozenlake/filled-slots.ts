@@ -1,14 +1,17 @@
 /**
- * The filled slots of a set, packed: about 30 bytes a board of two agents instead of a kilobyte of objects, so that a million of them fit
- * anywhere. A record is what a Filling says plus the round whose stream drew it; holes are bits, cells are bytes. Written in any order,
- * read when all are there.
+ * The filled slots of a set, packed: about 30 bytes a board of two agents instead of a kilobyte of objects, in memory or in a scratch file.
+ * A record is what a Filling says plus the round whose stream drew it; holes are bits, cells are bytes. Until a slot is filled its record
+ * counts the fillings that were put back. Written in any order, read when all are there.
  */
+import type { Scratch } from "../../core/index.js";
 import type { Filling } from "./fill-slot.js";
 import { MAX_SIZE } from "./instance.js";
+import { PagedRecords } from "./paged-records.js";
 import type { Slot } from "./quota.js";
 
-/** size · agents · wait · (unused) · round (2) · sum of costs (2) · makespan (2) · sum of shortest (2), then hole bits, starts, goals. */
+/** size · agents · wait · times put back · round (2) · sum of costs (2) · makespan (2) · sum of shortest (2), then hole bits, starts, goals. */
 const HEAD = 12;
+const PUT_BACK = 3;
 const HOLE_BYTES = Math.ceil((MAX_SIZE * MAX_SIZE) / 8);
 
 export interface FilledSlot {
@@ -20,23 +23,30 @@ export interface FilledSlot {
 }
 
 export class FilledSlots {
-  private readonly bytes: Uint8Array;
-  private readonly words: DataView;
-  private readonly stride: number;
+  private readonly records: PagedRecords;
 
   /** @param agents the most agents of any slot */
   constructor(
     readonly length: number,
     agents: number,
+    scratch?: Scratch,
   ) {
-    this.stride = HEAD + HOLE_BYTES + 2 * agents;
-    this.bytes = new Uint8Array(length * this.stride);
-    this.words = new DataView(this.bytes.buffer);
+    this.records = new PagedRecords(length, HEAD + HOLE_BYTES + 2 * agents, scratch);
+  }
+
+  /** How many fillings of a slot were put back, since it is the slot it is. */
+  timesPutBack(index: number): number {
+    return this.records.bytes[this.records.read(index) + PUT_BACK]!;
+  }
+
+  /** @param times at most 255 */
+  setTimesPutBack(index: number, times: number): void {
+    this.records.bytes[this.records.write(index) + PUT_BACK] = times;
   }
 
   set({ index, size }: Slot, round: number, filling: Filling): void {
-    const { bytes, words } = this;
-    const at = index * this.stride;
+    const { bytes, words } = this.records;
+    const at = this.records.write(index);
     const { holes, starts, goals } = filling;
     bytes[at] = size;
     bytes[at + 1] = starts.length;
@@ -53,8 +63,8 @@ export class FilledSlots {
 
   /** @param index of a slot that has been filled */
   at(index: number): FilledSlot {
-    const { bytes, words } = this;
-    const at = index * this.stride;
+    const { bytes, words } = this.records;
+    const at = this.records.read(index);
     const size = bytes[at]!;
     const agents = bytes[at + 1]!;
     const bits = at + HEAD;

@@ -17,7 +17,10 @@ export async function generateTraining(given: MapfConfig, options: GenerateOptio
   return (await streamTraining(given, options)).whole();
 }
 
-/** The set of `generateTraining`, packed: 40 to 50 bytes an instance of two agents until it is read out. @throws {InfeasibleError} */
+/**
+ * The set of `generateTraining`, packed: some 50 bytes an instance of two agents until it is read out, in `scratch` if that is given.
+ * @throws {InfeasibleError} @throws {StorageError} of the scratch file
+ */
 export async function streamTraining(given: MapfConfig, options: GenerateOptions): Promise<StreamedSet> {
   const { config } = normalise(given);
   const problems = infeasible(config);
@@ -70,5 +73,6 @@ export function fillOptions(options: GenerateOptions) {
     workers: options.workers ?? 1,
     signal: options.signal,
     onProgress: options.onProgress,
+    scratch: options.scratch,
   };
 }

@@ -9,6 +9,7 @@ import { roundSeed } from "./fill-slots.js";
 import type { FilledSlots } from "./filled-slots.js";
 import { hashCells } from "./hash.js";
 import type { Cell, Instance } from "./instance.js";
+import { PagedNumbers } from "./paged-records.js";
 
 export interface GeneratedSet {
   instances: Instance[];
@@ -27,7 +28,7 @@ interface Sums {
 
 export class StreamedSet {
   readonly count: number;
-  private readonly order: Uint32Array;
+  private readonly order: PagedNumbers;
   /** Path of each round's streams, as it is met. */
   private readonly rounds = new Map<number, string>();
   private done: { digest: Hash; sums: Map<number, Sums> } | undefined;
@@ -41,8 +42,17 @@ export class StreamedSet {
     private readonly requested: (size: string) => Record<string, number>,
   ) {
     this.count = filled.length;
-    this.order = Uint32Array.from({ length: filled.length }, (_, i) => i);
-    options.seed.child("order").at(0).shuffle(this.order);
+    const order = new PagedNumbers(filled.length, options.scratch);
+    for (let i = 0; i < filled.length; i++) order.set(i, i);
+    options.seed
+      .child("order")
+      .at(0)
+      .shuffleBy(filled.length, (i, j) => {
+        const held = order.at(i);
+        order.set(i, order.at(j));
+        order.set(j, held);
+      });
+    this.order = order;
   }
 
   /** All instances in their order; `size` of them at most at once: few, since what lives on makes the heap grow. */
@@ -88,18 +98,19 @@ export class StreamedSet {
   }
 
   private instance(position: number): Instance {
-    const { index, size, round, filling } = this.filled.at(this.order[position]!);
+    // toFixed: the text of a number in a template is remembered by the engine, long enough for most to be moved to its old heap.
+    const { index, size, round, filling } = this.filled.at(this.order.at(position));
     const cell = (id: number): Cell => [Math.floor(id / size), id % size];
     const { holes, starts, goals, sum_of_costs, makespan, sum_of_shortest } = filling;
     return {
-      id: `${this.options.seed.path}:${position}`,
+      id: `${this.options.seed.path}:${position.toFixed()}`,
       size,
       holes: holes.map(cell),
       agents: starts.map((start, a) => ({ start: cell(start), goal: cell(goals[a]!) })),
       optimum: { sum_of_costs, makespan, sum_of_shortest },
       conflict: sum_of_costs > sum_of_shortest,
       wait_required: filling.wait_required,
-      seed: `${this.pathOf(this.options.seed, round)}@${index}`,
+      seed: `${this.pathOf(this.options.seed, round)}@${index.toFixed()}`,
       hash: hashCells(size, holes, holes.length, starts, goals, starts.length),
     };
   }
