@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { callCli } from "../../test/call-cli.js";
 import { instanceSchema, mapfFrozenLake, parsePrompt, transformBoard } from "../environments/mapf-frozenlake/index.js";
-import { readParquetRows, writeParquet } from "../store/index.js";
+import { readParquetRows, ScratchFile, writeParquet } from "../store/index.js";
 
 let folder: string;
 const at = (name: string): string => join(folder, name);
@@ -124,6 +124,27 @@ describe("export", () => {
 });
 
 describe("generate", () => {
+  it("gives what a large set has to remember a file in the folder that it writes into, and closes that in every case", async () => {
+    const streamed = vi.spyOn(mapfFrozenLake, "generateStreamed");
+    const close = vi.spyOn(ScratchFile.prototype, "close");
+    const generate = (count: string) =>
+      callCli(["generate", "--config", at("config.yaml"), "--count", count, "--seed", "1", "--out", at("scratch/a.jsonl")]);
+    try {
+      expect((await generate("30")).code).toBe(0);
+      const { scratch } = streamed.mock.calls[0]![1];
+      expect(scratch).toBeInstanceOf(ScratchFile);
+      expect(scratch).toMatchObject({ folder: at("scratch"), resident: 1024 * 1024 });
+      expect(close).toHaveBeenCalledTimes(1);
+      streamed.mockRejectedValueOnce(new Error("half way"));
+      rmSync(at("scratch"), { recursive: true });
+      expect((await generate("30")).code).not.toBe(0);
+      expect(close).toHaveBeenCalledTimes(2);
+    } finally {
+      streamed.mockRestore();
+      close.mockRestore();
+    }
+  });
+
   it("refuses more boards than a small class has, and repeats them where that is allowed", async () => {
     writeFileSync(at("tiny.yaml"), 'agents: [2]\nsizes: { "3": { data_ratio: 1, hole_ratio: 0, wait_ratio: 0.5 } }\n');
     const twenty = ["generate", "--config", at("tiny.yaml"), "--count", "20", "--seed", "1", "--out", at("twenty.jsonl"), "--quiet"];

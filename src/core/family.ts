@@ -46,7 +46,7 @@ export type HashSet = Pick<ReadonlySet<string>, "has" | "size"> & Iterable<strin
 
 /** Bytes outside memory, for what is too much to keep in it. Its owner closes it. */
 export interface Scratch {
-  /** Bytes of each kind of record that may be in memory all the same. */
+  /** Bytes of each table of records that may be in memory all the same. */
   readonly resident: number;
   /** The position of `bytes` bytes that nobody else uses; they begin as zeros. */
   reserve(bytes: number): number;
@@ -67,7 +67,7 @@ export interface GenerateOptions {
   workers?: number;
   signal?: AbortSignal;
   onProgress?: (done: number, total: number) => void;
-  /** Where a large set is kept that is handed out in batches, until it has been; default: in memory. */
+  /** For what a streamed set has to remember of its instances; stays open until `batches` has come to its end. Default: memory. */
   scratch?: Scratch;
 }
 

@@ -68,6 +68,9 @@ test("a full disk and a refused permission name their remedy", async () => {
   expect((full as StorageError).explain()).toMatch(/could not write runs\/a\/x: the disk is full[\s\S]*remedy:.*start the command again/);
   const byText = storageFailure(new Error('IO Error: Cannot open file "x": Permission denied'), "write", "x");
   expect(byText.message).toContain("permission denied");
+  const tooLong = storageFailure(new Error("Out of Memory Error: failed to allocate data of size 32.0 MiB"), "write", "x");
+  expect(tooLong).toBeInstanceOf(StorageError);
+  expect(tooLong.message).toContain("rows are too long");
   const mistake = new TypeError("not the disk");
   expect(storageFailure(mistake, "write", "x")).toBe(mistake);
   const file = join(folder(), "a.txt");

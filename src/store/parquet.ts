@@ -17,7 +17,7 @@ import { storageFailure } from "./storage-failure.js";
 const GROUP_BYTES = 8 * 1024 * 1024;
 const VECTOR = 2048;
 const MOST_VECTORS = 8;
-/** DuckDB reads JSON through buffers of the size of the largest row that it has to expect, and of no less than this. */
+/** DuckDB reads JSON through buffers of twice the largest row that it has to expect, and of no less than twice this. */
 const LEAST_ROW_BYTES = 16 * 1024 * 1024;
 
 /** Appends batches of rows; `close` makes the file appear, whole. */
@@ -50,17 +50,16 @@ export class ParquetWriter<T> {
   /** Waits for the disk, so that a fast producer does not fill the memory. */
   async append(rows: readonly T[]): Promise<void> {
     if (rows.length === 0) return;
-    const lines = rows.map((row) => `${wellFormed(canonicalJson(row))}\n`);
-    for (const line of lines) {
-      const length = Buffer.byteLength(line);
+    const written = rows.map((row) => {
+      const line = Buffer.from(`${wellFormed(canonicalJson(row))}\n`);
       this.rows++;
-      this.bytes += length;
-      this.longestRow = Math.max(this.longestRow, length);
-    }
-    const text = lines.join("");
-    await new Promise<void>((resolve, reject) => {
-      this.stream.write(text, (error) => (error ? reject(storageFailure(error, "write", this.path)) : resolve()));
+      this.bytes += line.length;
+      this.longestRow = Math.max(this.longestRow, line.length);
+      return new Promise<void>((resolve, reject) => {
+        this.stream.write(line, (error) => (error ? reject(storageFailure(error, "write", this.path)) : resolve()));
+      });
     });
+    await Promise.all(written);
   }
 
   /** @throws {StorageError} */
@@ -158,7 +157,7 @@ export async function readParquet<T>(path: string, schema: z.ZodType<T>): Promis
 
 function unreadable(path: string, cause: unknown): Error {
   const text = (cause as Error).message.split("\n")[0]!;
-  if (/^IO Error/.test(text)) return storageFailure(cause, "read", path);
+  if (/^(IO|Out of Memory) Error/.test(text)) return storageFailure(cause, "read", path);
   return new CorruptFileError({
     message: `${path}: not a readable Parquet file (${text})`,
     value: path,

@@ -35,6 +35,14 @@ test("the file has no name, so that nothing is left however the process ends, an
   scratch.close();
 });
 
+test("once it is closed it is not read as zeros, nor begun anew", () => {
+  const scratch = new ScratchFile(folder());
+  scratch.write(bytes(1), 0);
+  scratch.close();
+  expect(() => scratch.read(bytes(0), 0)).toThrow(RangeError);
+  expect(() => scratch.write(bytes(1), 0)).toThrow(RangeError);
+});
+
 test("a folder that cannot be written into is a failure of the disk, with its remedy", () => {
   const file = join(folder(), "file");
   writeFileSync(file, "");

@@ -1,9 +1,10 @@
 /**
  * A file without a name: for what a command has to remember and memory should not hold. It is there from the first write on, and gone with
- * the process, however that ends.
+ * the process, however that ends. Refuses to be read or written once it is closed.
  */
+import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readSync, unlinkSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Scratch } from "../core/index.js";
 import { temporaryPath } from "./files.js";
 import { storageFailure } from "./storage-failure.js";
@@ -11,6 +12,7 @@ import { storageFailure } from "./storage-failure.js";
 export class ScratchFile implements Scratch {
   private file: number | undefined;
   private end = 0;
+  private closed = false;
 
   /** @param folder on a disk with room for it; made where it is missing */
   constructor(
@@ -43,23 +45,30 @@ export class ScratchFile implements Scratch {
   }
 
   close(): void {
+    this.closed = true;
     if (this.file !== undefined) closeSync(this.file);
     this.file = undefined;
   }
 
   private attempt(action: "read" | "write", what: () => void): void {
+    if (this.closed) throw new RangeError(`a scratch file that is closed cannot be asked to ${action}`);
     try {
       what();
     } catch (cause) {
-      throw storageFailure(cause, action, join(this.folder, "(scratch file)"));
+      throw storageFailure(cause, action, join(resolve(this.folder), "(scratch file)"));
     }
   }
 }
 
 function openNameless(folder: string): number {
   mkdirSync(folder, { recursive: true });
-  const path = temporaryPath(join(folder, "scratch"));
+  const path = temporaryPath(join(folder, `scratch-${randomUUID()}`));
   const file = openSync(path, "wx+", 0o600);
-  unlinkSync(path);
+  try {
+    unlinkSync(path);
+  } catch (cause) {
+    closeSync(file);
+    throw cause;
+  }
   return file;
 }

@@ -16,11 +16,13 @@ const KNOWN: Record<string, { what: string; remedy: string }> = {
   EISDIR: { what: "it is a folder, not a file", remedy: "give the path of a file" },
   ENOTDIR: { what: "a part of the path is a file, not a folder", remedy: "check the path" },
   EMFILE: { what: "too many open files", remedy: "raise the limit of open files (ulimit -n)" },
+  ENOMEM: { what: "its rows are too long to be held in memory together", remedy: "shorten them, or keep them as .jsonl" },
   EIO: { what: "the disk reported an input/output error", remedy: "check the disk" },
 };
 
 /** DuckDB reports the operating system's reason as text. */
 const BY_TEXT: [RegExp, string][] = [
+  [/^Out of Memory/, "ENOMEM"],
   [/no space left/i, "ENOSPC"],
   [/quota exceeded/i, "EDQUOT"],
   [/permission denied/i, "EACCES"],
@@ -36,7 +38,7 @@ export function storageFailure(cause: unknown, action: string, path: string): Er
   if (cause instanceof EnvwrightError || !(cause instanceof Error)) return cause as Error;
   const text = cause.message;
   const errno = (cause as NodeJS.ErrnoException).code;
-  if (!(errno === undefined ? /^IO Error/ : /^E[A-Z0-9]+$/).test(errno ?? text)) return cause;
+  if (!(errno === undefined ? /^(IO|Out of Memory) Error/ : /^E[A-Z0-9]+$/).test(errno ?? text)) return cause;
   const code = errno ?? BY_TEXT.find(([pattern]) => pattern.test(text))?.[1];
   const known = code === undefined ? undefined : KNOWN[code];
   return new StorageError({

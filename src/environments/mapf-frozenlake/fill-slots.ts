@@ -4,7 +4,7 @@
  * eight give the same set. A class that cannot be found and a space that is exhausted end in an error or in the slot's fallback. Without a
  * fallback the first slot that finds nothing ends it, and a small class that turns out to have too few boards does before its rounds are up.
  *
- * What is kept is packed, some 50 bytes a slot of two agents, and in a scratch file if there is one.
+ * What is kept is packed, some 50 bytes a slot of two agents; in memory and, beyond what it allows there, in a scratch file.
  */
 import { type InfeasibleError, InterruptedError, type Scratch, type Seed } from "../../core/index.js";
 import { type ClassSize, classSize, effortOf } from "./class-size.js";
@@ -16,7 +16,7 @@ import { PagedNumbers } from "./paged-records.js";
 import type { Slot, SlotPlan } from "./quota.js";
 import { TakenBoards } from "./taken-boards.js";
 
-/** Rounds before a space counts as exhausted: what is left then is about a hundredth of the class or less. */
+/** Rounds before a space counts as exhausted: what is left then is about a hundredth of the class or less. At most 255. */
 export const MAX_ROUNDS = 200;
 /** Rounds after which a board of the same set is taken again, where repeats are allowed. */
 const REPEAT_AFTER = 4;
@@ -110,7 +110,7 @@ export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<
         count(tally, known);
         cell.putBack++;
         const times = filled.timesPutBack(slot.index) + 1;
-        if (times === MAX_ROUNDS) {
+        if (times >= MAX_ROUNDS) {
           retry("exhausted");
           return;
         }

@@ -1,5 +1,5 @@
 /**
- * The filled slots of a set, packed: about 30 bytes a board of two agents instead of a kilobyte of objects, in memory or in a scratch file.
+ * The filled slots of a set, packed: about 30 bytes a board of two agents instead of a kilobyte of objects, in memory and, beyond what it allows there, in a scratch file.
  * A record is what a Filling says plus the round whose stream drew it; holes are bits, cells are bytes. Until a slot is filled its record
  * counts the fillings that were put back. Written in any order, read when all are there.
  */

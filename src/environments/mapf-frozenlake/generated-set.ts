@@ -98,11 +98,11 @@ export class StreamedSet {
   }
 
   private instance(position: number): Instance {
-    // toFixed: the text of a number in a template is remembered by the engine, long enough for most to be moved to its old heap.
     const { index, size, round, filling } = this.filled.at(this.order.at(position));
     const cell = (id: number): Cell => [Math.floor(id / size), id % size];
     const { holes, starts, goals, sum_of_costs, makespan, sum_of_shortest } = filling;
     return {
+      // toFixed: the text of a number in a template is remembered by the engine, long enough for most to be moved to its old heap.
       id: `${this.options.seed.path}:${position.toFixed()}`,
       size,
       holes: holes.map(cell),

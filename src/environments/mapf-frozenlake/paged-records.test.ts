@@ -11,11 +11,18 @@ const PAGE = 4096;
 
 /** A scratch file for `pages` pages in memory, which counts what goes through it. */
 class Counted extends ScratchFile {
+  /** Pages of each range. */
+  readonly reserved: number[] = [];
   reads = 0;
   writes = 0;
 
   constructor(pages: number) {
     super(tmpdir(), pages * PAGE);
+  }
+
+  override reserve(bytes: number): number {
+    this.reserved.push(bytes / PAGE);
+    return super.reserve(bytes);
   }
 
   override read(into: Uint8Array, position: number): void {
@@ -68,6 +75,12 @@ test("pages that fit into memory, and those that nobody changed, are never writt
   expect(large.bytes[large.read(0)]).toBe(7);
   expect([over.reads, over.writes]).toEqual([2, 1]);
   over.close();
+
+  // However little memory there may be, one page has to be in it.
+  const least = new PagedNumbers(3000, new Counted(0));
+  least.set(0, 5);
+  least.set(2999, 6);
+  expect([least.at(0), least.at(2999)]).toEqual([5, 6]);
 });
 
 test("a set that is kept in a file is the set that is kept in memory", async () => {
@@ -86,6 +99,8 @@ test("a set that is kept in a file is the set that is kept in memory", async () 
   const [inFile, inMemory] = [await made(scratch), await made()];
   expect(inFile).toEqual(inMemory);
   expect(inMemory.manifest.sampling.repeated).toBeGreaterThan(0);
+  // The boards, which there are, those put back in the first round, and the order.
+  expect(scratch.reserved).toEqual([11, 4, 2, 2]);
   expect(scratch.writes).toBeGreaterThan(100);
   scratch.close();
 });

@@ -1,10 +1,12 @@
 /**
- * Records of one length that may be more than memory should hold: in memory are as many pages as the caller's scratch file allows, at
- * places that their numbers tell, and those that have to make room go to the file. Without one all are in memory. Records begin as zeros.
+ * Records of one length that may be more than memory should hold: as many pages as the scratch file allows are in memory, each at the place
+ * that its number tells; one that has to make room goes to the file. Without a scratch file all are in memory. Records begin as zeros.
  */
 import type { Scratch } from "../../core/index.js";
 
 const PAGE = 4096;
+/** No page's number. */
+const NONE = 0xffffffff;
 
 export class PagedRecords {
   /** The pages in memory, each where `read` and `write` say. */
@@ -53,9 +55,11 @@ export class PagedRecords {
   private exchange(place: number, page: number): void {
     const bytes = this.bytes.subarray(place * PAGE, (place + 1) * PAGE);
     if (this.changed[place] === 1) this.scratch!.write(bytes, this.position + this.held[place]! * PAGE);
+    // A read that fails leaves a place without a page.
+    this.changed[place] = 0;
+    this.held[place] = NONE;
     this.scratch!.read(bytes, this.position + page * PAGE);
     this.held[place] = page;
-    this.changed[place] = 0;
   }
 }
 
