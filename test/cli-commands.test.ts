@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -251,6 +251,15 @@ describe("report", () => {
     expect(changed.code).toBe(2);
     expect(changed.stderr).toMatch(/validation.json: its content has changed/);
   });
+});
+
+test.skipIf(!existsSync("/dev/full"))("a full disk under the output ends the command with one line and no trace", async () => {
+  const command = `'${process.execPath}' --import '${TSX}' '${MAIN}' --version > /dev/full; echo "status $?"`;
+  const output = await new Promise<{ stdout: string; stderr: string }>((done) =>
+    execFile("bash", ["-c", command], (_, stdout, stderr) => done({ stdout, stderr })),
+  );
+  expect(output.stdout).toBe("status 1\n");
+  expect(output.stderr).toMatch(/^error: could not write the output: the disk is full\n {2}remedy:[^\n]*\n$/);
 });
 
 test("a reader that closes the pipe early ends the command without an error", async () => {

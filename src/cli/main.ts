@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /** The `envwright` command as a process: its streams, its signals, its exit code. What it does is in program.ts. */
-import { InterruptedError } from "../core/index.js";
+import { EnvwrightError, InterruptedError } from "../core/index.js";
+import { storageFailure } from "../store/storage-failure.js";
 import { note } from "./notes.js";
 import { runProgram } from "./program.js";
 
-leaveQuietlyWhenNobodyReads();
+endWhenNothingCanBeWritten();
 process.exitCode = await runProgram(process.argv.slice(2), {
   write: (text) => void process.stdout.write(text),
   colour: process.stdout.isTTY === true,
@@ -25,12 +26,14 @@ function abortOnSignals(keeps: boolean): AbortSignal {
   return controller.signal;
 }
 
-/** `envwright report … | head` closes the pipe while we still write: nothing is wrong then. */
-function leaveQuietlyWhenNobodyReads(): void {
+/** `envwright report … | head` closes the pipe while we still write: nothing is wrong then. A full disk is. */
+function endWhenNothingCanBeWritten(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "EPIPE") process.exit(process.exitCode ?? 0);
-      throw error;
+      const failure = storageFailure(error, "write", "the output");
+      if (stream === process.stdout) note(`error: ${failure instanceof EnvwrightError ? failure.explain() : failure.message}`);
+      process.exit(1);
     });
   }
 }

@@ -32,6 +32,7 @@ test.each([
   [["--seed", "1.5"], /"1.5" is not a whole number of at least 0/],
   [["--seed", "-1"], /"-1" is not a whole number of at least 0/],
   [["--seed", ""], /is not a whole number/],
+  [["--seed", "99999999999999999999"], /"99999999999999999999" is too large/],
   [["--seed", "1", "--seed", "2"], /--seed was given 2 times/],
   [["--format", "jsn"], /"jsn" is not known, did you mean "json"\?/],
   [["--out"], /--out needs a value/],

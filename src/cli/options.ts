@@ -110,10 +110,12 @@ function convert(name: string, option: Option, given: string[], help: string): u
     const number = text.trim() === "" ? Number.NaN : Number(text);
     const whole = option.type === "number" || Number.isSafeInteger(number);
     if (!Number.isFinite(number) || !whole || number < (option.least ?? Number.NEGATIVE_INFINITY)) {
+      const kind = `${option.type === "integer" ? "a whole number" : "a number"}${option.least === undefined ? "" : ` of at least ${option.least}`}`;
+      const tooLarge = option.type === "integer" && number > Number.MAX_SAFE_INTEGER;
       throw new InputError({
-        message: `--${name}: "${text}" is not ${option.type === "integer" ? "a whole number" : "a number"}${option.least === undefined ? "" : ` of at least ${option.least}`}`,
+        message: `--${name}: "${text}" is ${tooLarge ? "too large" : `not ${kind}`}`,
         value: text,
-        expected: option.description,
+        expected: `${kind}${tooLarge ? ` and at most ${Number.MAX_SAFE_INTEGER}` : ""} (${option.description})`,
         remedy: help,
       });
     }

@@ -124,6 +124,21 @@ describe("export", () => {
 });
 
 describe("generate", () => {
+  it("writes beside the set what it was made from: the config as it was given, before repairs, and the sets that were left out", async () => {
+    writeFileSync(at("over.yaml"), 'agents: [2]\nsizes: { "5": { data_ratio: 3, hole_ratio: 0.2, wait_ratio: 1.5 } }\n');
+    const made = await callCli(["generate", "--config", at("over.yaml"), "--count", "1", "--seed", "3", "--out", at("one.jsonl"), "--exclude", at("boards.jsonl")]); // biome-ignore format: one line
+    expect(made.stdout).toMatch(/^1 instance in [\s\S]*size 5: 1 instance, /);
+    const manifest = JSON.parse(readFileSync(at("one.jsonl.manifest.json"), "utf8"));
+    expect(manifest).toMatchObject({
+      count: 1,
+      strata: { "5": { count: 1, requested: { data_ratio: 1, wait_ratio: 1 } } },
+      excluded_hashes: 40,
+      config: { agents: [2], sizes: { "5": { data_ratio: 3, wait_ratio: 1.5 } } },
+      repeats: "refuse",
+      exclude: [at("boards.jsonl")],
+    });
+  });
+
   it("gives what a large set has to remember a file in the folder that it writes into, and closes that in every case", async () => {
     const streamed = vi.spyOn(mapfFrozenLake, "generateStreamed");
     const close = vi.spyOn(ScratchFile.prototype, "close");

@@ -45,6 +45,23 @@ describe("named randomness", () => {
     fc.assert(fc.property(fc.integer({ min: 1, max: 2 ** 32 }), fc.nat(), (n, i) => Seed.root("x").at(i).below(n) < n));
   });
 
+  it("shuffles part by part as it does at once", () => {
+    const items = [...Array(100).keys()];
+    const parts = [...items];
+    const random = Seed.root("parts").at(0);
+    const exchange = (i: number, j: number) => {
+      [parts[i], parts[j]] = [parts[j]!, parts[i]!];
+    };
+    for (const [last, first] of [
+      [99, 64],
+      [64, 2],
+      [2, 0],
+    ] as const)
+      random.shufflePart(last, first, exchange);
+    expect(parts).toEqual(Seed.root("parts").at(0).shuffle(items));
+    expect(parts).not.toEqual([...Array(100).keys()]);
+  });
+
   it("gives floats in [0, 1) and normal deviates of mean 0 and variance 1", () => {
     const random = Seed.root("normal").at(0);
     const values = Array.from({ length: 20_000 }, () => random.normal());

@@ -100,7 +100,7 @@ export class Random {
 
   /** Shuffles in place (Fisher–Yates) and returns the array. */
   shuffle<A extends unknown[]>(items: A): A {
-    this.shuffleBy(items.length, (i, j) => {
+    this.shufflePart(items.length - 1, 0, (i, j) => {
       const held = items[i];
       items[i] = items[j];
       items[j] = held;
@@ -108,9 +108,9 @@ export class Random {
     return items;
   }
 
-  /** The exchanges of a shuffle, for what is not an array. */
-  shuffleBy(length: number, exchange: (i: number, j: number) => void): void {
-    for (let i = length - 1; i > 0; i--) exchange(i, this.below(i + 1));
+  /** The exchanges of a shuffle that settle the positions from `last` down to the one after `first`, for what is not an array. */
+  shufflePart(last: number, first: number, exchange: (i: number, j: number) => void): void {
+    for (let i = last; i > first; i--) exchange(i, this.below(i + 1));
   }
 
   private refill(): void {

@@ -20,6 +20,6 @@ export function familyByName(name: string): AnyFamily {
     message: `unknown environment family "${name}"${close === undefined ? "" : `, did you mean "${close}"?`}`,
     value: name,
     expected: `one of ${familyNames().join(", ")}`,
-    remedy: "correct the recipe's family",
+    remedy: "correct the family's name",
   });
 }

@@ -91,18 +91,22 @@ export default defineVerb({
       scratch.close();
     }
     const beside = `${values.out}.manifest.json`;
-    await writeFileAtomic(beside, `${JSON.stringify(manifest, undefined, 2)}\n`);
-    if (values.json) return printJson(manifest);
+    // The config as it was given: what was asked for before anything was repaired.
+    const document = { ...manifest, config: given, repeats: options.repeats, exclude: values.exclude };
+    await writeFileAtomic(beside, `${JSON.stringify(document, undefined, 2)}\n`);
+    if (values.json) return printJson(document);
     const seconds = (performance.now() - started) / 1000;
-    print(`${manifest.count} instances in ${values.out} (${seconds.toFixed(1)} s), manifest in ${beside}`);
+    print(`${counted(manifest.count)} in ${values.out} (${seconds.toFixed(1)} s), manifest in ${beside}`);
     for (const [stratum, cell] of Object.entries(manifest.strata)) {
       const knobs = Object.entries(cell.requested).map(
-        ([knob, asked]) => `${knob} ${asked.toFixed(3)} → ${(cell.realised[knob] ?? 0).toFixed(3)}`,
+        ([knob, asked]) => `${knob} ${asked.toFixed(3)} → ${cell.realised[knob]?.toFixed(3) ?? "none"}`,
       );
-      print(`  ${family.stratumLabel} ${stratum}: ${cell.count} instances, ${knobs.join(", ")}`);
+      print(`  ${family.stratumLabel} ${stratum}: ${counted(cell.count)}, ${knobs.join(", ")}`);
     }
   },
 });
+
+const counted = (count: number) => `${count} instance${count === 1 ? "" : "s"}`;
 
 async function wholeSet(family: AnyFamily, config: unknown, options: GenerateOptions): Promise<StreamedInstances<InstanceBase>> {
   const { instances, manifest } = await family.generate(config, options);

@@ -121,7 +121,7 @@ export async function drawBenchmark(
   const sizes = [...new Set(slots.map(({ size }) => String(size)))];
   const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;
   const requested = () => ({ data_ratio: 1 / sizes.length, hole_ratio: mean(HOLE_RATIOS), wait_ratio: mean(WAIT_RATIOS) });
-  return new StreamedSet(filled, { ...tally, benchmark_fewer_holes: fewer }, generation, sizes, requested).whole();
+  return (await StreamedSet.of(filled, { ...tally, benchmark_fewer_holes: fewer }, generation, sizes, requested)).whole();
 }
 
 function benchmarkSlots(name: BenchmarkName): Slot[] {

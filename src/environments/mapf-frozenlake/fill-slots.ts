@@ -56,9 +56,7 @@ export function roundSeed(seed: Seed, round: number): Seed {
 
 /** Every slot of `slots` filled, by its index. @throws {InfeasibleError} @throws {InterruptedError} */
 export async function fillSlots(slots: SlotPlan, options: FillOptions): Promise<{ filled: FilledSlots; tally: Tally }> {
-  let mostAgents = 1;
-  for (let i = 0; i < slots.length; i++) mostAgents = Math.max(mostAgents, slots.at(i)!.agents);
-  const filled = new FilledSlots(slots.length, mostAgents, options.scratch);
+  const filled = new FilledSlots(slots.length, slots.mostAgents ?? mostAgents(slots), options.scratch);
   const taken = new TakenBoards(filled, options.scratch);
   const tally: Tally = {};
   const cells = new Map<string, CellCount>();
@@ -177,10 +175,16 @@ function countOf(slots: SlotPlan, key: string): number {
   return found;
 }
 
+function mostAgents(slots: SlotPlan): number {
+  let most = 1;
+  for (let i = 0; i < slots.length; i++) most = Math.max(most, slots.at(i)!.agents);
+  return most;
+}
+
 export function cellKey({ size, agents, holes, want }: Slot): string {
   return `${size}/${agents}/${holes[0]}-${holes[1]}/${want}`;
 }
 
-function interrupted(): InterruptedError {
+export function interrupted(): InterruptedError {
   return new InterruptedError({ message: "generation was interrupted", remedy: "start it again; the same seed gives the same set" });
 }

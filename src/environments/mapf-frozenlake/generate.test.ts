@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { InfeasibleError, Seed } from "../../core/index.js";
+import { InfeasibleError, InputError, Seed } from "../../core/index.js";
 import type { MapfConfig } from "./config.js";
 import { generateBalanced, generateTraining } from "./generate.js";
 import { hashBoard } from "./hash.js";
@@ -7,6 +7,12 @@ import { certify } from "./solve/index.js";
 
 const config = (sizes: MapfConfig["sizes"], agents = [2]): MapfConfig => ({ agents, objective: "makespan", sizes });
 const seed = Seed.root("generate.test");
+
+it.each([1e11, -1, 1.5])("A set of %d instances is refused before anything is drawn.", async (count) => {
+  const small = config({ "4": { data_ratio: 1, hole_ratio: 0.2, wait_ratio: 0 } });
+  await expect(generateTraining(small, { count, seed })).rejects.toThrow(InputError);
+  await expect(generateBalanced(small, { count, seed })).rejects.toThrow(/at most 100000000|cannot be made at once/);
+});
 
 describe("training sets", () => {
   it("say of every board what the solver says of it, and never have a start on its own goal", async () => {

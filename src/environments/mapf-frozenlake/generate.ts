@@ -3,7 +3,7 @@
  * set and hands it out in batches, for sets too large to hold as objects; `generateBalanced` makes the sets that are evaluated, balanced
  * over size, agent count and conflict whatever the config's ratios, and says where it could not.
  */
-import { type GenerateOptions, InfeasibleError } from "../../core/index.js";
+import { type GenerateOptions, InfeasibleError, InputError } from "../../core/index.js";
 import { holeCount, type MapfConfig, normalise, sizesOf } from "./config.js";
 import { infeasible } from "./feasibility.js";
 import { refusal } from "./feasibility-probe.js";
@@ -11,6 +11,9 @@ import type { Tally } from "./fill-slot.js";
 import { fillSlots } from "./fill-slots.js";
 import { type GeneratedSet, StreamedSet } from "./generated-set.js";
 import { BALANCED_HOLES, balancedSlots, type Slot, trainingSlots } from "./quota.js";
+
+/** More would take hours, and numbers of more than 32 bits. */
+export const MAX_COUNT = 100_000_000;
 
 /** Exactly `count` instances meeting the quotas of `given` (normalised first) exactly. @throws {InfeasibleError} */
 export async function generateTraining(given: MapfConfig, options: GenerateOptions): Promise<GeneratedSet> {
@@ -22,6 +25,7 @@ export async function generateTraining(given: MapfConfig, options: GenerateOptio
  * @throws {InfeasibleError} @throws {StorageError} of the scratch file
  */
 export async function streamTraining(given: MapfConfig, options: GenerateOptions): Promise<StreamedSet> {
+  requireCount(options.count);
   const { config } = normalise(given);
   const problems = infeasible(config);
   if (problems.length > 0) {
@@ -35,7 +39,7 @@ export async function streamTraining(given: MapfConfig, options: GenerateOptions
   const slots = trainingSlots(config, options.count);
   const { filled, tally } = await fillSlots(slots, { ...fillOptions(options), refuse: refusal });
   const requested = (size: string) => ({ ...config.sizes[size]! });
-  return new StreamedSet(filled, tally, options, sizesOf(config), requested);
+  return StreamedSet.of(filled, tally, options, sizesOf(config), requested);
 }
 
 /**
@@ -44,6 +48,7 @@ export async function streamTraining(given: MapfConfig, options: GenerateOptions
  * `balance_other_kind`). @throws {InfeasibleError} when there are no more boards of a size and agent count at all
  */
 export async function generateBalanced(given: MapfConfig, options: GenerateOptions): Promise<GeneratedSet> {
+  requireCount(options.count);
   const { config } = normalise(given);
   const extra: Tally = {};
   const fallback = (slot: Slot): Slot | undefined => {
@@ -62,7 +67,17 @@ export async function generateBalanced(given: MapfConfig, options: GenerateOptio
   const parts = sizesOf(config).length;
   const conflict_ratio = config.agents.includes(1) ? (0.5 * (config.agents.length - 1)) / config.agents.length : 0.5;
   const requested = () => ({ data_ratio: 1 / parts, hole_ratio: (BALANCED_HOLES[0] + BALANCED_HOLES[1]) / 2, conflict_ratio });
-  return new StreamedSet(filled, { ...tally, ...extra }, options, sizesOf(config), requested).whole();
+  return (await StreamedSet.of(filled, { ...tally, ...extra }, options, sizesOf(config), requested)).whole();
+}
+
+function requireCount(count: number): void {
+  if (Number.isInteger(count) && count >= 0 && count <= MAX_COUNT) return;
+  throw new InputError({
+    message: `${count} instances cannot be made at once`,
+    value: count,
+    expected: `a whole number of at most ${MAX_COUNT}`,
+    remedy: "make several sets, each without the boards of those before it",
+  });
 }
 
 export function fillOptions(options: GenerateOptions) {

@@ -5,11 +5,13 @@
 import { createHash, type Hash } from "node:crypto";
 import { canonicalJson, type DatasetManifest, type GenerateOptions, SCHEMA_VERSION, type Seed } from "../../core/index.js";
 import type { Tally } from "./fill-slot.js";
-import { roundSeed } from "./fill-slots.js";
+import { interrupted, roundSeed } from "./fill-slots.js";
 import type { FilledSlots } from "./filled-slots.js";
 import { hashCells } from "./hash.js";
 import type { Cell, Instance } from "./instance.js";
 import { PagedNumbers } from "./paged-records.js";
+
+const EXCHANGES_A_TURN = 16_384;
 
 export interface GeneratedSet {
   instances: Instance[];
@@ -28,31 +30,30 @@ interface Sums {
 
 export class StreamedSet {
   readonly count: number;
-  private readonly order: PagedNumbers;
   /** Path of each round's streams, as it is met. */
   private readonly rounds = new Map<number, string>();
   private done: { digest: Hash; sums: Map<number, Sums> } | undefined;
 
-  /** @param requested gives the knobs of a size as they were asked for */
-  constructor(
+  private constructor(
     private readonly filled: FilledSlots,
+    private readonly order: PagedNumbers,
     private readonly tally: Tally,
     private readonly options: GenerateOptions,
     private readonly sizes: readonly string[],
     private readonly requested: (size: string) => Record<string, number>,
   ) {
     this.count = filled.length;
-    const order = new PagedNumbers(filled.length, options.scratch);
-    for (let i = 0; i < filled.length; i++) order.set(i, i);
-    options.seed
-      .child("order")
-      .at(0)
-      .shuffleBy(filled.length, (i, j) => {
-        const held = order.at(i);
-        order.set(i, order.at(j));
-        order.set(j, held);
-      });
-    this.order = order;
+  }
+
+  /** @param requested gives the knobs of a size as they were asked for @throws {InterruptedError} */
+  static async of(
+    filled: FilledSlots,
+    tally: Tally,
+    options: GenerateOptions,
+    sizes: readonly string[],
+    requested: (size: string) => Record<string, number>,
+  ): Promise<StreamedSet> {
+    return new StreamedSet(filled, await shuffledOrder(filled.length, options), tally, options, sizes, requested);
   }
 
   /** All instances in their order; `size` of them at most at once: few, since what lives on makes the heap grow. */
@@ -122,6 +123,29 @@ export class StreamedSet {
     this.rounds.set(round, path);
     return path;
   }
+}
+
+/** With a turn for signals now and then: of a hundred million instances it takes minutes. */
+async function shuffledOrder(length: number, { seed, scratch, signal }: GenerateOptions): Promise<PagedNumbers> {
+  const order = new PagedNumbers(length, scratch);
+  const turn = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (signal?.aborted) throw interrupted();
+  };
+  for (let i = 0; i < length; i++) {
+    order.set(i, i);
+    if (i % EXCHANGES_A_TURN === EXCHANGES_A_TURN - 1) await turn();
+  }
+  const random = seed.child("order").at(0);
+  for (let last = length - 1; last > 0; last -= EXCHANGES_A_TURN) {
+    random.shufflePart(last, Math.max(0, last - EXCHANGES_A_TURN), (i, j) => {
+      const held = order.at(i);
+      order.set(i, order.at(j));
+      order.set(j, held);
+    });
+    await turn();
+  }
+  return order;
 }
 
 function addTo(all: Map<number, Sums>, { size, holes, wait_required, conflict, agents, optimum }: Instance): void {

@@ -23,7 +23,10 @@ export interface Slot {
 }
 
 /** The slots of a set by their index, made when they are asked for; an array of slots is one. */
-export type SlotPlan = Pick<readonly Slot[], "length" | "at">;
+export type SlotPlan = Pick<readonly Slot[], "length" | "at"> & {
+  /** Of any slot; where it is not given, every slot is looked at. */
+  readonly mostAgents?: number;
+};
 
 /** Slots of a training set. `config` is normalised. */
 export function trainingSlots(config: MapfConfig, count: number): SlotPlan {
@@ -44,6 +47,7 @@ export function trainingSlots(config: MapfConfig, count: number): SlotPlan {
   });
   return {
     length: count,
+    mostAgents: counts.at(-1)!,
     at(index) {
       const part = parts.find((p) => index < p.end);
       if (index < 0 || part === undefined) return undefined;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Seed } from "../../../core/index.js";
+import { InputError, Seed } from "../../../core/index.js";
 import { transformBoard } from "../hash.js";
 import type { Board } from "../instance.js";
 import { packBoard } from "./pack-board.js";
@@ -22,6 +22,34 @@ function optimum(of: Board): [sumOfCosts: number, makespan: number, sumOfShortes
   expect(differences(of)).toEqual([]);
   return [best.sum_of_costs, best.makespan, best.sum_of_shortest];
 }
+
+describe("a board that is none", () => {
+  const free = board(3, [], [[0, 8]]); // biome-ignore format: one board a line
+  it.each<[string, unknown, RegExp]>([
+    ["with two agents on one start", board(3, [], [[0, 4], [0, 5]]), /agents 0 and 1 share the start \[0,0\]/],
+    ["with a start on a hole", board(3, [0], [[0, 4]]), /start \[0,0\] of agent 0 is a hole/],
+    ["with a goal outside", { ...free, agents: [{ start: [0, 0], goal: [5, 5] }] }, /goal \[5,5\] of agent 0 lies outside/],
+    ["without agents", { ...free, agents: [] }, /agents/],
+    ["larger than the solver takes", { ...free, size: 20 }, /size/],
+    ["that is nothing", undefined, /the board/],
+  ])("%s is refused by name and never judged", (_, given, message) => {
+    for (const judge of [solve, certify]) {
+      expect(() => judge(given as Board)).toThrow(InputError);
+      expect(() => judge(given as Board)).toThrow(message);
+    }
+  }); // biome-ignore format: one board a line
+
+  it.each([-1, 0, 1.5, Number.NaN, 2 ** 31])(
+    "is not told apart from one that is hard by a budget of %d nodes, which is refused",
+    (budget) => {
+      for (const judge of [solve, certify]) expect(() => judge(free, { budget })).toThrow(/is no budget of search nodes/);
+    },
+  );
+
+  it("has no plan for an objective that is none", () => {
+    expect(() => solve(free, { objectives: ["cost" as "makespan"] })).toThrow(InputError);
+  });
+});
 
 describe("the solver on boards worked out by hand", () => {
   it("adds nothing where the shortest paths do not meet", () => {

@@ -1,6 +1,7 @@
 /** The solver for boards as they stand in files, with plans as lists of actions. For many boards in a row see `Solver.certifyPacked`. */
-import type { Board, Optimum } from "../instance.js";
-import type { Action, Objective } from "../rules.js";
+import { InputError, parseWith } from "../../../core/index.js";
+import { type Board, boardSchema, type Optimum } from "../instance.js";
+import { type Action, OBJECTIVES, type Objective } from "../rules.js";
 import { packBoard } from "./pack-board.js";
 import { actionsOf } from "./plan.js";
 import { DEFAULT_BUDGET, Solver, type SolveStatus } from "./solver.js";
@@ -35,14 +36,27 @@ export interface CertifyResult {
   nodes: number;
 }
 
+/** Nodes are counted in 32 bits. */
+const MOST_BUDGET = 2 ** 31 - 1;
+
 let shared: Solver | undefined;
 
-/** Optimal plans for the objectives asked for. The board satisfies `boardSchema`. */
-export function solve(board: Board, options: SolveOptions = {}): SolveResult {
-  const objectives = options.objectives ?? ["sum_of_costs", "makespan"];
+/** Optimal plans for the objectives asked for. @throws {InputError} for a board against `boardSchema`, which is never judged */
+export function solve(given: Board, options: SolveOptions = {}): SolveResult {
+  const board = requireBoard(given);
+  const objectives = options.objectives ?? OBJECTIVES;
+  const unknown = objectives.find((objective) => !OBJECTIVES.includes(objective));
+  if (unknown !== undefined) {
+    throw new InputError({
+      message: `"${unknown}" is no objective`,
+      value: unknown,
+      expected: `of ${OBJECTIVES.join(" and ")}`,
+      remedy: "correct the name",
+    });
+  }
   const solver = sharedSolver();
   const needMakespan = objectives.includes("makespan");
-  const certificate = run(solver, board, { budget: options.budget ?? DEFAULT_BUDGET, needMakespan, needWait: false });
+  const certificate = run(solver, board, { budget: budgetOf(options), needMakespan, needWait: false });
   const result: SolveResult = { status: certificate.status, plans: {}, nodes: solver.nodes };
   const { optimum } = certificate;
   if (optimum.sum_of_shortest >= 0) result.sum_of_shortest = optimum.sum_of_shortest;
@@ -59,11 +73,26 @@ export function solve(board: Board, options: SolveOptions = {}): SolveResult {
   return result;
 }
 
-/** Both optima and the flags of a board, without plans. The board satisfies `boardSchema`. */
-export function certify(board: Board, options: { budget?: number } = {}): CertifyResult {
+/** Both optima and the flags of a board, without plans. @throws {InputError} for a board against `boardSchema`, which is never judged */
+export function certify(given: Board, options: { budget?: number } = {}): CertifyResult {
+  const board = requireBoard(given);
   const solver = sharedSolver();
-  const { status, optimum, conflict, wait_required } = run(solver, board, { budget: options.budget ?? DEFAULT_BUDGET });
+  const { status, optimum, conflict, wait_required } = run(solver, board, { budget: budgetOf(options) });
   return { status, optimum, conflict, wait_required, nodes: solver.nodes };
+}
+
+function requireBoard(board: Board): Board {
+  return parseWith(boardSchema, board, "the board", InputError, "size, holes and agents (docs/mapf-frozenlake.md)");
+}
+
+function budgetOf({ budget = DEFAULT_BUDGET }: { budget?: number }): number {
+  if (Number.isInteger(budget) && budget >= 1 && budget <= MOST_BUDGET) return budget;
+  throw new InputError({
+    message: `${budget} is no budget of search nodes`,
+    value: budget,
+    expected: `a whole number from 1 to ${MOST_BUDGET}`,
+    remedy: "correct the budget, or leave it out",
+  });
 }
 
 function sharedSolver(): Solver {
