@@ -32,15 +32,82 @@ it("draws an answer with what it breaks, from a text and from a file of completi
     `${JSON.stringify({ instance: "other", completion: "?" })}\n${JSON.stringify({ instance: "corridor", completion: answer })}\n`,
   );
   for (const file of ["answer.txt", "answers.jsonl"]) {
-    expect((await callCli(["draw", board, "--completion", at(file), "--out", at("answer.svg")])).code).toBe(0);
-    expect(readFileSync(at("answer.svg"), "utf8")).toContain('data-rule="swap-conflict" data-step="1" data-cell="0,1" data-agents="0,1"');
+    const out = at(`${file}.svg`);
+    const { code, stdout } = await callCli(["draw", board, "--completion", at(file), "--out", out]);
+    expect([code, stdout]).toEqual([0, "corridor  swap-conflict  step 1: agents 0 and 1 exchange cells, 0 entering (0, 1)\n"]);
+    expect(readFileSync(out, "utf8")).toContain('data-rule="swap-conflict" data-step="1" data-cell="0,1" data-agents="0,1"');
   }
 });
 
 it("tells of an answer without a plan in the picture's title, and draws the board", async () => {
   writeFileSync(at("none.txt"), "no idea");
-  expect((await callCli(["draw", board, "--completion", at("none.txt"), "--out", at("none.svg")])).code).toBe(0);
+  const { code, stdout } = await callCli(["draw", board, "--completion", at("none.txt"), "--out", at("none.svg")]);
+  expect([code, stdout]).toEqual([0, "corridor  parse-error  no answer block\n"]);
   expect(readFileSync(at("none.svg"), "utf8")).toContain("corridor: parse-error: no answer block");
+});
+
+describe("completions of a set", () => {
+  const small = (id: string, goal: [number, number]) => ({ id, size: 3, holes: [], agents: [{ start: [0, 0], goal }] });
+  const lines = (name: string, rows: object[]) => writeFileSync(at(name), rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  const one = "<answer>\nAgent 0: RIGHT\n</answer>";
+  const set = at("set.jsonl");
+  const hashOf = (goal: [number, number]) => completeInstance(small("x", goal)).hash;
+  lines("set.jsonl", [small("a", [0, 1]), small("b", [1, 1]), small("b", [0, 2]), small("2", [2, 2]), small("a", [0, 1])]);
+  const draw = async (index: number, rows: object[]) => {
+    lines("of-set.jsonl", rows);
+    const how = ["--index", String(index), "--completion", at("of-set.jsonl"), "--plan", "both", "--force", "--out", at("of-set.svg")];
+    const { code, stdout, stderr } = await callCli(["draw", set, ...how]);
+    return code === 0 ? stdout : `${code}: ${stderr}`;
+  };
+
+  it.each([
+    ["by line number", 1, { instance: 1 }, "a  valid  sum_of_costs 1 (optimal); makespan 1 (optimal)"],
+    ["by a line number as text", 3, { instance: "3" }, "b  goal-missed  agent 0 ends on (0, 1), its goal is (0, 2)"],
+    ["by id", 1, { instance: "a" }, "a  valid"],
+    ["by the id of the same board elsewhere in the set", 5, { instance: "a" }, "a  valid"],
+    ["by an id that is also a line number", 4, { instance: "2" }, "2  goal-missed"],
+    ["by the hash beside an id of two boards", 3, { instance: "b", hash: hashOf([0, 2]) }, "b  goal-missed"],
+  ])("are found as verify finds them: %s", async (_, index, reference, verdict) => {
+    const others = [{ instance: "elsewhere", completion: "?" }, { instance: 99, completion: "?" }]; // biome-ignore format: one line
+    expect(await draw(index, [...others, { ...reference, completion: one }])).toMatch(new RegExp(`^${verdict.replace(/[()]/g, "\\$&")}`));
+  });
+
+  it("are refused as verify refuses them: an id of two boards, and the hash of another board", async () => {
+    expect(await draw(3, [{ instance: "b", completion: one }])).toMatch(/^2: .*of-set\.jsonl, line 1: "b" is the id of different boards/);
+    expect(await draw(1, [{ instance: 1, hash: hashOf([2, 2]), completion: one }])).toMatch(/^2: .*line 1: the hash \w+ is not that of 1/);
+  });
+
+  it("without one for the board are refused, with how it could be named", async () => {
+    expect(await draw(2, [{ instance: 1, completion: one }])).toMatch(
+      /^2: .*of-set\.jsonl has no completion for the instance b, row 2 of \S+set\.jsonl[\s\S]*the line number 2/,
+    );
+  });
+
+  it("whose endpoint ended the answer are no answer to draw", async () => {
+    const rows = [{ instance: 1, completion: "<answer>\nAgent", finish_reason: "error" }];
+    expect(await draw(1, rows)).toMatch(/^2: .*of-set\.jsonl, line 1: the endpoint ended the answer \(finish_reason error\)/);
+  });
+
+  it("answer a board alone by its line, its id or its hash, without an optimum to compare with", async () => {
+    const { id: _, ...bare } = small("x", [0, 1]);
+    writeFileSync(at("bare.json"), JSON.stringify(bare));
+    for (const instance of [1, hashOf([0, 1])]) {
+      writeFileSync(at("of-bare.json"), JSON.stringify({ instance, completion: one }));
+      const how = ["--completion", at("of-bare.json"), "--force", "--out", at("bare.svg")];
+      const { code, stdout } = await callCli(["draw", at("bare.json"), ...how]);
+      expect([code, stdout]).toEqual([0, `${at("bare.json")}  valid  sum_of_costs 1; makespan 1\n`]);
+    }
+  });
+});
+
+it("replaces a picture only when that is asked for, and refuses before it reads", async () => {
+  writeFileSync(at("kept.svg"), "kept");
+  const refused = await callCli(["draw", at("nowhere.jsonl"), "--out", at("kept.svg")]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/kept\.svg exists[\s\S]*--force/)]);
+  expect(readFileSync(at("kept.svg"), "utf8")).toBe("kept");
+  const { code, stdout } = await callCli(["draw", "bench-3", "--force", "--out", at("kept.svg")]);
+  expect([code, stdout]).toEqual([0, ""]);
+  expect(readFileSync(at("kept.svg"), "utf8")).toContain("<svg");
 });
 
 it("writes what the name's ending says", async () => {
@@ -76,8 +143,9 @@ describe("a rollout", () => {
   it.each(["0/validation/0/1/0", "0/train/2/0/1"])(
     "%s is drawn as the optimum beside the answer, what it breaks at its step",
     async (id) => {
-      const { code, stderr } = await draw("--rollout", id, "--out", at("rollout.svg"));
+      const { code, stdout, stderr } = await draw("--rollout", id, "--force", "--out", at("rollout.svg"));
       expect(stderr).toContain(`${id}: answer: vertex-conflict at step 1`);
+      expect(stdout).toBe(`${id}  vertex-conflict  step 1: agents 0 and 1 are both on (0, 1)\n`);
       expect(code).toBe(0);
       const svg = readFileSync(at("rollout.svg"), "utf8");
       const [optimum, answer] = svg.split('<svg x="').slice(1);
@@ -102,7 +170,7 @@ describe("a rollout", () => {
       ["both", 2, true],
     ] as const) {
       // biome-ignore format: a table
-      await draw(...id, "--plan", plan, "--out", at("one.svg"));
+      await draw(...id, "--plan", plan, "--force", "--out", at("one.svg"));
       const svg = readFileSync(at("one.svg"), "utf8");
       expect([svg.split('<svg x="').length - 1, svg.includes("data-rule")], plan).toEqual([panels, broken]);
     }
@@ -110,7 +178,7 @@ describe("a rollout", () => {
 
   it("without a plan says why beside the optimum, also in motion", async () => {
     for (const how of [[], ["--animate"]]) {
-      await draw("--rollout", "0/validation/0/0/0", ...how, "--out", at("none.svg"));
+      await draw("--rollout", "0/validation/0/0/0", ...how, "--force", "--out", at("none.svg"));
       const svg = readFileSync(at("none.svg"), "utf8");
       expect(svg).toContain("optimal makespan 3");
       expect(svg.split('<svg x="')[2]).toContain("parse-error");

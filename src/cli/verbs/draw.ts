@@ -1,13 +1,13 @@
 /**
  * `envwright draw`: a board, or a plan on it, as a picture. The plan is an optimal one, or a model's answer judged by the verifier, from a
- * file or from a run's rollout, or both beside each other: every broken rule stands in the picture at its step and cells. The ending of
- * `--out` says what is made.
+ * file or from a run's rollout, or both beside each other: every broken rule stands in the picture at its step and cells, and the verdict
+ * is printed. The ending of `--out` says what is made.
  */
 import { mkdir } from "node:fs/promises";
 import { dirname, extname } from "node:path";
-import { completionSchema, type FinishReason, InputError, parseWith, type Rendering } from "../../core/index.js";
+import { type FinishReason, InputError, parseWith, type Rendering, type Verdict } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
-import { type Board, boardSchema, type Instance, type Objective, solve } from "../../environments/mapf-frozenlake/index.js";
+import { type Board, boardSchema, hashBoard, type Instance, type Objective, type Optimum, solve, verify } from "../../environments/mapf-frozenlake/index.js"; // biome-ignore format: one line
 import {
   animatedBesideSvg,
   animatedSvg,
@@ -24,12 +24,16 @@ import {
   type Theme,
 } from "../../pictures/index.js";
 import { readRows, writeFileAtomic } from "../../store/index.js";
+import { InstanceFinder, readCompletions } from "../completions.js";
 import { defineVerb } from "../define-verb.js";
 import { loadInstanceSet } from "../instance-sets.js";
+import { FORCE_OPTION, requireNewFile } from "../new-file.js";
 import { readText } from "../recipes.js";
 import { storedRollout } from "../stored-rollout.js";
+import { verdictLine } from "../verdict-line.js";
 
-type Named = Board & { id?: string };
+/** An instance of a set, or a board alone: that need not have a solution to be drawn, nor an id. */
+type Named = Board & { id?: string; hash?: string; optimum?: Optimum };
 
 const KINDS = [".svg", ".png", ".gif"] as const;
 const PLANS = ["optimal", "answer", "both", "none"] as const;
@@ -49,27 +53,30 @@ export default defineVerb({
       of: ["makespan", "sum-of-costs"],
       description: "What the optimal plan is optimal in (default makespan, with --run the run's)",
     },
-    completion: { type: "text", hint: "FILE", description: "Draw this answer: a text file, or completions (.jsonl, .parquet) of which the instance's first counts" }, // biome-ignore format: one line
+    completion: { type: "text", hint: "FILE", description: "Draw this answer: a text file, or completions as verify takes them (.jsonl, .json, .parquet), of which the instance's first counts" }, // biome-ignore format: one line
     rendering: { type: "choice", of: ["chat", "compact"], description: "Language of the answer (default chat, with --run the run's)" },
     animate: { type: "flag", description: "An SVG that moves; a GIF always does" },
     theme: { type: "choice", of: THEMES, default: "auto", description: "auto follows the reader's setting; PNG and GIF are then light" },
     out: { type: "text", hint: "PICTURE", required: true, description: "File to write: .svg, .png or .gif" },
+    force: FORCE_OPTION,
   },
   examples: [
     ["envwright draw bench-3 --index 7 --out plan.svg", "an optimal plan, with arrows"],
-    ["envwright draw bench-3 --index 7 --animate --out plan.svg", "the same, moving"],
+    ["envwright draw bench-3 --index 7 --animate --out moving.svg", "the same, moving"],
     ["envwright draw boards.jsonl --index 1 --completion answer.txt --out answer.gif", "an answer, with what it breaks"],
-    ["envwright draw --run runs/tiny --rollout 0/validation/0/7/0 --out answer.svg", "a run's rollout: the optimum and the policy's plan"],
+    ["envwright draw --run runs/tiny --rollout 0/validation/0/7/0 --out rollout.svg", "a run's rollout: the optimum and the policy's plan"],
     ["envwright draw board.json --plan none --theme dark --out board.png", "a board alone"],
   ],
-  async run(values, { note }) {
+  async run(values, { print, note }) {
     const kind = kindOf(values.out);
+    requireNewFile(values.out, values.force);
     if (values.animate && kind === ".png") throw mistake("--animate: a PNG does not move", values.out, "a name that ends in .svg or .gif");
     const asked = await questionOf(values);
     const { name, board, answer } = asked;
     const theme = values.theme as Theme;
     const plan = values.plan ?? (answer === undefined ? "optimal" : values.run === undefined ? "answer" : "both");
-    if (answer === undefined && (plan === "answer" || plan === "both")) {
+    const isAnswered = plan === "answer" || plan === "both";
+    if (answer === undefined && isAnswered) {
       throw mistake(
         `--plan ${plan}: there is no answer`,
         plan,
@@ -81,7 +88,7 @@ export default defineVerb({
       throw mistake(`--completion is not drawn with --plan ${plan}`, plan, "--plan answer or --plan both", "leave one of them out");
     }
     const optimal = plan === "optimal" || plan === "both" ? optimum(board, asked.objective) : undefined;
-    const drawn = plan === "answer" || plan === "both" ? answered(board, answer!, plan === "both") : optimal;
+    const drawn = isAnswered ? answered(board, answer!, plan === "both") : optimal;
     const moves = kind === ".gif" || values.animate;
     if (moves && drawn?.plan === undefined && plan !== "both") {
       throw mistake(drawn?.caption ?? "a board alone does not move", values.out, "a plan to animate, or a still picture");
@@ -95,6 +102,7 @@ export default defineVerb({
         : await single(board, drawn?.plan, { title, theme, ...(caption === undefined ? {} : { caption }) }, moves, kind);
     await writeFileAtomic(values.out, picture);
     note(`${values.out}: ${title}`);
+    if (isAnswered) print(verdictLine(name, verdictOf(board, answer!)));
   },
 });
 
@@ -163,11 +171,15 @@ async function questionOf({ source, index, id, run, rollout, completion, renderi
     };
   }
   if (source === undefined) throw mistake("SET|FILE is missing", source, "a set, a file, or --run DIR --rollout ID");
-  const board = await chosen(source, index, id);
+  const isText = completion !== undefined && ![".jsonl", ".json", ".parquet"].includes(extname(completion).toLowerCase());
+  const { boards, row } = await chosen(source, index, id, completion !== undefined && !isText);
+  const board = boards[row]!;
+  const text = isText ? { text: readText(completion, "a text file with the answer"), finish: "stop" as const } : undefined;
+  const given = text ?? (completion === undefined ? undefined : await answerOf(boards, row, source, completion));
   return {
     name: board.id ?? source,
     board,
-    answer: completion === undefined ? undefined : { ...(await answerOf(board, completion)), rendering: rendering ?? "chat" },
+    answer: given === undefined ? undefined : { ...given, rendering: rendering ?? "chat" },
     objective: chosenObjective ?? "makespan",
   };
 }
@@ -178,16 +190,23 @@ function kindOf(out: string): Kind {
   return kind;
 }
 
-/** A board alone need not have a solution to be drawn; a set's instances are complete. */
-async function chosen(source: string, index: number | undefined, id: string | undefined): Promise<Named> {
+interface Chosen {
+  boards: readonly Named[];
+  /** Of the one to draw, from 0. */
+  row: number;
+}
+
+/** A set's instances are complete. Read to the chosen one, or `whole`: an id may stand on a later board as well. */
+async function chosen(source: string, index: number | undefined, id: string | undefined, whole: boolean): Promise<Chosen> {
   if (index !== undefined && id !== undefined) throw mistake("--index and --id are both given", id, "one of them");
   const single = extname(source) === ".json" ? await firstIfSingle(source) : undefined;
-  if (single !== undefined && index === undefined && id === undefined) return single;
-  const set = (await loadInstanceSet(source, familyByName("mapf-frozenlake"), id === undefined ? (index ?? 1) : undefined)) as Instance[];
-  const found = id === undefined ? set[(index ?? 1) - 1] : set.find((instance) => instance.id === id);
-  if (found !== undefined) return found;
+  if (single !== undefined && index === undefined && id === undefined) return { boards: [single], row: 0 };
+  const limit = id === undefined && !whole ? (index ?? 1) : undefined;
+  const boards = (await loadInstanceSet(source, familyByName("mapf-frozenlake"), limit)) as Instance[];
+  const row = id === undefined ? (index ?? 1) - 1 : boards.findIndex((instance) => instance.id === id);
+  if (boards[row] !== undefined) return { boards, row };
   throw id === undefined
-    ? mistake(`${source} has ${set.length} instances, there is no number ${index ?? 1}`, index, `1 to ${set.length}`)
+    ? mistake(`${source} has ${boards.length} instances, there is no number ${index ?? 1}`, index, `1 to ${boards.length}`)
     : mistake(`${source} has no instance "${id}"`, id, "the id of one of its instances");
 }
 
@@ -228,17 +247,34 @@ function optimum(board: Board, objective: Objective): Drawn {
   throw mistake(`the board has no optimal plan to draw: ${result.status}`, board, "a board with a solution", "--plan none draws it alone");
 }
 
-async function answerOf(board: Named, file: string): Promise<{ text: string; finish: "stop" | "length" }> {
-  if (![".jsonl", ".parquet"].includes(extname(file).toLowerCase())) {
-    return { text: readText(file, "a text file with the answer"), finish: "stop" };
+/** The verifier's word on an answer. A board alone has no certified optimum that its costs could be compared with. */
+function verdictOf(board: Named, { text, finish, rendering }: Answer): Verdict {
+  const { optimum } = board;
+  const instance = { id: "", optimum: NO_OPTIMUM, conflict: false, wait_required: false, seed: "", hash: "", ...board };
+  const verdict = verify(instance, text, finish, rendering);
+  return optimum === undefined ? { ...verdict, optima: {} } : verdict;
+}
+
+const NO_OPTIMUM: Optimum = { sum_of_costs: 0, makespan: 0, sum_of_shortest: 0 };
+
+/** The first completion of the board in `row`, found as `verify` finds it. */
+async function answerOf(boards: readonly Named[], row: number, source: string, file: string): Promise<Omit<Answer, "rendering">> {
+  const known = boards.map((board) => {
+    const { hash = hashBoard(board) } = board;
+    return { ...board, hash, id: board.id ?? hash };
+  });
+  const finder = new InstanceFinder(known, source, familyByName("mapf-frozenlake"));
+  for await (const completion of readCompletions(file)) {
+    if (!finder.isOf(row, completion)) continue;
+    const { at, text, ending } = completion;
+    if ("finish" in ending) return { text, finish: ending.finish };
+    throw mistake(`${at}: ${ending.problem}`, file, "an answer of the model", "take the line out, or ask for the answer again");
   }
-  for await (const rows of readRows(file)) {
-    for (const row of rows) {
-      const record = parseWith(completionSchema, row, file, InputError, '{"instance": id, "completion": text}');
-      if (record.instance === board.id) return { text: record.completion, finish: record.finish_reason };
-    }
-  }
-  throw mistake(`${file} has no completion for the instance ${board.id ?? "(without an id)"}`, file, "a line whose instance is the id");
+  throw mistake(
+    `${file} has no completion for the instance ${known[row]!.id}, row ${row + 1} of ${source}`,
+    file,
+    `a line whose instance is that id, or the line number ${row + 1}`,
+  );
 }
 
 function mistake(message: string, value: unknown, expected: string, remedy = "envwright draw --help shows examples"): InputError {

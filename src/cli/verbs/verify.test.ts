@@ -81,6 +81,30 @@ test("an answer that keeps the hash of its prompt is not judged on a board of an
   expect((await verify("b.jsonl", "lines.jsonl")).stderr).toMatch(/lines\.jsonl, line 2: the hash/);
 });
 
+test("a completion ends as its endpoint says, in the endpoint's own words, and one that the endpoint ended is told and not judged", async () => {
+  const ended = (finish_reason: unknown) => ({ instance: 1, completion: answer(a[0]), finish_reason });
+  const stopped = [null, "stop", "tool_calls", "eos"];
+  const cut = ["length", "max_tokens", "max_output_tokens", "MAX_TOKENS"];
+  const outside = ["error", "abort", "insufficient_system_resource", "content_filter"];
+  write("ended.jsonl", [...stopped, ...cut, ...outside].map(ended));
+  const { verdicts, ...counts } = JSON.parse((await verify("a.jsonl", "ended.jsonl")).stdout);
+  expect(counts).toEqual({ n: 8, valid: 4, codes: { valid: 4, truncated: 4 }, failed: 4 });
+  expect(verdicts.map(({ code }: { code?: string }) => code)).toEqual([...Array(4).fill("valid"), ...Array(4).fill("truncated"), ...Array(4).fill(undefined)]); // biome-ignore format: one line
+  expect(verdicts[8]).toEqual({ instance: 1, failure: "the endpoint ended the answer (finish_reason error)" });
+  const { code, stdout } = await callCli(["verify", "--instances", at("a.jsonl"), "--completions", at("ended.jsonl")]);
+  expect([code, stdout.trimEnd().split("\n").slice(-2)]).toEqual([
+    0,
+    ["1  not judged  the endpoint ended the answer (finish_reason content_filter)", "4 of 8 valid; valid 4, truncated 4; 4 not judged"],
+  ]);
+  write("all-ended.jsonl", [ended("error")]);
+  const none = await callCli(["verify", "--instances", at("a.jsonl"), "--completions", at("all-ended.jsonl")]);
+  expect(none.stdout).toMatch(/\n0 of 0 valid; 1 not judged\n$/);
+  write("no-word.jsonl", [ended("stop"), ended(3)]);
+  const refused = await verify("a.jsonl", "no-word.jsonl");
+  expect([refused.code, refused.stdout]).toEqual([2, ""]);
+  expect(refused.stderr).toMatch(/no-word\.jsonl, line 2: "finish_reason".*\(given 3\)\n.*expected: .*"stop" \(default\)/);
+});
+
 test("a byte order mark at the start of instances, completions and JSON configs is skipped", async () => {
   const marked = (name: string, text: string) => writeFileSync(at(name), `\uFEFF${text}`);
   marked("marked.jsonl", readFileSync(at("a.jsonl"), "utf8"));

@@ -45,14 +45,16 @@ function parseLines(text: string, start: number, end: number, agents: number, li
   while (at < end) {
     if (!isWordAgent(text, at, end)) return wrong(`unknown word ${excerpt(text, at, end)} where a line "Agent i: …" was expected`);
     at = skipBlanks(text, at + 5, end);
+    const number = at;
     let agent = -1;
     for (let digit = text.charCodeAt(at) - 48; at < end && digit >= 0 && digit <= 9; digit = text.charCodeAt(++at) - 48) {
       agent = Math.min(9999, Math.max(agent, 0) * 10 + digit);
     }
     if (agent < 0) return wrong('a line "Agent i: …" has no agent number');
+    const numberEnd = at;
     at = skipBlanks(text, at, end);
-    if (at >= end || text.charCodeAt(at) !== COLON) return wrong(`agent ${agent} is not followed by a colon`);
-    if (agent >= agents) return wrong(`extra agent ${agent}: the board has agents 0 to ${agents - 1}`);
+    if (at >= end || text.charCodeAt(at) !== COLON) return wrong(`agent ${numeral(text, number, numberEnd)} is not followed by a colon`);
+    if (agent >= agents) return wrong(`extra agent ${numeral(text, number, numberEnd)}: the board has agents 0 to ${agents - 1}`);
     if (plan.lengths[agent]! >= 0) return wrong(`agent ${agent} is given twice`);
 
     const base = agent * PLAN_STRIDE;
@@ -71,7 +73,7 @@ function parseLines(text: string, start: number, end: number, agents: number, li
       plan.steps[base + length++] = action;
       at = skipBlanks(text, stop, end);
       if (at >= end || text.charCodeAt(at) === NEWLINE) break;
-      if (text.charCodeAt(at) !== COMMA) return wrong(`unknown word ${excerpt(text, at, end)} among the moves of agent ${agent}`);
+      if (text.charCodeAt(at) !== COMMA) return wrong(describeNoComma(text, at, end, agent));
       afterComma = true;
     }
     plan.lengths[agent] = length;
@@ -79,6 +81,20 @@ function parseLines(text: string, start: number, end: number, agents: number, li
   }
   for (let agent = 0; agent < agents; agent++) if (plan.lengths[agent]! < 0) return wrong(`agent ${agent} is missing`);
   return undefined;
+}
+
+/** What follows a move without a comma: a word that is a move is not unknown. */
+function describeNoComma(text: string, at: number, end: number, agent: number): string {
+  let stop = at;
+  while (stop < end && isLetter(text.charCodeAt(stop))) stop++;
+  return actionOf(text, at, stop) < 0
+    ? `unknown word ${excerpt(text, at, end)} among the moves of agent ${agent}`
+    : `no comma before ${JSON.stringify(text.slice(at, stop))} among the moves of agent ${agent}: moves are separated by commas`;
+}
+
+/** An agent's number as it was written, cut after 24 digits. */
+function numeral(text: string, start: number, stop: number): string {
+  return stop - start > 24 ? `${text.slice(start, start + 24)}…` : text.slice(start, stop);
 }
 
 function wrong(reason: string): NoPlan {

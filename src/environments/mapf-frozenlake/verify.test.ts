@@ -255,11 +255,18 @@ describe("degenerate answers are never valid unless every rule holds, and each h
       "given twice",
     ],
     ["an unknown move", "Agent 0: RIGHT, FLY\nAgent 1: DOWN, DOWN", 'unknown word "FLY"'],
-    ["a move without a comma", "Agent 0: RIGHT RIGHT\nAgent 1: DOWN, DOWN", 'unknown word "RIGHT"'],
+    [
+      "a move without a comma",
+      "Agent 0: RIGHT RIGHT\nAgent 1: DOWN, DOWN",
+      'no comma before "RIGHT" among the moves of agent 0: moves are separated by commas',
+    ],
+    ["a word behind a move", "Agent 0: RIGHT, RIGHT (there)\nAgent 1: DOWN, DOWN", 'unknown word "(there)" among the moves of agent 0'],
     ["a comma without a move", "Agent 0: RIGHT,\nAgent 1: DOWN, DOWN", "a move is missing after the last comma of agent 0"],
     ["prose among the lines", "Here it is:\nAgent 0: RIGHT, RIGHT\nAgent 1: DOWN, DOWN", 'unknown word "Here"'],
     ["an agent without a number", "Agent: RIGHT", "unknown word"],
-    ["a huge agent number", `Agent ${"9".repeat(400)}: UP`, "extra agent 9999"],
+    ["a large agent number", "Agent 99999999999999999999: UP", "extra agent 99999999999999999999: the board has agents 0 to 1"],
+    ["a huge agent number", `Agent ${"9".repeat(400)}: UP`, `extra agent ${"9".repeat(24)}…: the board has agents 0 to 1`],
+    ["a large agent number without a colon", "Agent 12345 RIGHT", "agent 12345 is not followed by a colon"],
   ])("%s is a parse error that says so", (_, body, reason) => {
     const verdict = chat(body);
     expect(verdict).toMatchObject({ ok: false, code: "parse-error", counts: { "parse-error": 1 } });

@@ -53,12 +53,16 @@ export function usageOf({ usage, choices }: ChatResponse, prompt: string): Compl
   };
 }
 
+/** What a finish reason says where it was the endpoint that ended the answer and not the model. */
+export function endedByEndpoint(reason: string | null | undefined): string | undefined {
+  return reason != null && ENDED.has(reason) ? `the endpoint ended the answer (finish_reason ${reason})` : undefined;
+}
+
 /** @param share what this choice has of the response's usage. */
 export function outcomeOf(choice: Choice, share: CompletionUsage, maxTokens: number): ChoiceOutcome {
   const { message, finish_reason } = choice;
-  if (finish_reason != null && ENDED.has(finish_reason)) {
-    return { problem: `the endpoint ended the answer (finish_reason ${finish_reason})`, isFinal: finish_reason === "content_filter" };
-  }
+  const ended = endedByEndpoint(finish_reason);
+  if (ended !== undefined) return { problem: ended, isFinal: finish_reason === "content_filter" };
   const content = plain(message.content) || (message.refusal ?? "");
   const given = message.reasoning_content ?? message.reasoning ?? "";
   const counted = share.isEstimated === true ? 0 : share.completionTokens;
@@ -107,7 +111,8 @@ export function splitThinking(content: string): { text: string; reasoning: strin
   return { text, reasoning: bare(content.slice(0, closed.index)), isOpen: false };
 }
 
-function finishOf(reason: string | null | undefined, tokens: number, maxTokens: number): FinishReason {
+/** How the model's answer ended. Without a reason the length tells, where that is known. */
+export function finishOf(reason: string | null | undefined, tokens = 0, maxTokens = Number.POSITIVE_INFINITY): FinishReason {
   if (reason == null) return tokens >= maxTokens ? "length" : "stop";
   return LENGTH.has(reason) ? "length" : "stop";
 }
