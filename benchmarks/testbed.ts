@@ -7,7 +7,7 @@
  * PATH is a peer's driver (benchmarks/peers/README.md). Cells that are done are kept in --work and not measured again, so an interrupted
  * run goes on; another number of boards, seed, limit or set of peers begins anew. --record writes the parts that were run into
  * docs/results/testbed.md and .json and leaves the others as they are.
- * The whole run takes some 15 minutes with 100 boards a cell, nearly all of it the peers' waiting for their limit.
+ * The whole run takes some 15 minutes with 200 boards a cell, nearly all of it the peers' waiting for their limit.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -22,7 +22,7 @@ import { type Comparison, type Measured, resultsPage, type TestbedResults } from
 const { values } = parseArgs({
   options: {
     peer: { type: "string", multiple: true, default: [] },
-    boards: { type: "string", default: "100" },
+    boards: { type: "string", default: "200" },
     sizes: { type: "string", default: SIZES.join() },
     agents: { type: "string", default: AGENTS.join() },
     holes: { type: "string", default: HOLE_RATIOS.join() },

@@ -2,9 +2,10 @@
  * What sets share: duplicates within each and boards in common between any two, under the canonical hash (8 symmetries, agent order), by
  * stratum. Keeps a hash, an id and a stratum per board and set; the instances themselves pass by.
  */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type InstanceBase, TextIndex } from "../core/index.js";
+import { InputError, type InstanceBase, TextIndex } from "../core/index.js";
+import { SETS } from "./instance-sets.js";
 
 export interface AuditedSet {
   name: string;
@@ -36,9 +37,18 @@ const EXAMPLES = 3;
 /**
  * A source → the sets in it, as [name, source]: a run folder (it has a run.json) stands for its stages' training sets and its evaluation
  * sets, anything else for itself.
+ * @throws {InputError} for a folder that is no run's
  */
 export function setsIn(source: string): [name: string, source: string][] {
-  if (!existsSync(join(source, "run.json"))) return [[source, source]];
+  if (!existsSync(join(source, "run.json"))) {
+    if (statSync(source, { throwIfNoEntry: false })?.isDirectory() !== true) return [[source, source]];
+    throw new InputError({
+      message: `${source} is a folder, but no run's: it has no run.json`,
+      value: source,
+      expected: `${SETS}, or a run folder`,
+      remedy: "name the run folder, or a file in it",
+    });
+  }
   const found: [string, string][] = [];
   for (const name of ["validation", "held-out"]) found.push([`${source}: ${name}`, join(source, `${name}.parquet`)]);
   const stages = join(source, "stages");
@@ -60,7 +70,7 @@ export class Audit {
     this.members.push(new Map());
   }
 
-  add(instance: InstanceBase, stratum: string): void {
+  add(instance: Pick<InstanceBase, "id" | "hash">, stratum: string): void {
     const set = this.sets.at(-1)!;
     const members = this.members.at(-1)!;
     const board = this.boards.add(instance.hash);

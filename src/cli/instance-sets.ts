@@ -2,30 +2,84 @@
  * Instances for a verb: a frozen benchmark set by name, or a file (JSON lines, JSON or Parquet) in which fields that files from elsewhere
  * leave out are computed, and whose fields a mapping may rename. Batches pass one after the other, so that a verb need not hold them all.
  */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { extname } from "node:path";
-import { InputError, type InstanceBase } from "../core/index.js";
+import { InputError, type InstanceBase, nearest } from "../core/index.js";
 import type { AnyFamily } from "../environments/index.js";
 import { readRows } from "../store/index.js";
 
 /** A row of a foreign file → a record of the family, in which what it does not say is missing. @throws {InputError} */
 export type RowMapping = (row: unknown) => unknown;
 
+interface Reading {
+  mapping?: RowMapping | undefined;
+  limit?: number | undefined;
+}
+
 /** The set, or its first `limit` instances, in batches. @throws {InputError} naming the row that is no instance of the family */
-export async function* readInstanceSet(
-  source: string,
-  family: AnyFamily,
-  how: { mapping?: RowMapping | undefined; limit?: number | undefined } = {},
-): AsyncGenerator<InstanceBase[]> {
-  if (family.name === "mapf-frozenlake" && extname(source) === "" && !existsSync(source)) {
-    const { loadBenchmark } = await import("../environments/mapf-frozenlake/benchmark.js");
-    yield loadBenchmark(source).slice(0, how.limit);
-    return;
+export async function* readInstanceSet(source: string, family: AnyFamily, how: Reading = {}): AsyncGenerator<InstanceBase[]> {
+  const benchmark = await benchmarkNamed(source, family);
+  if (benchmark !== undefined) yield benchmark.slice(0, how.limit);
+  else yield* readEach(source, how, (record) => family.complete(record));
+}
+
+/** A row of a set by its board alone. */
+export interface BoardRow {
+  /** From 1. */
+  row: number;
+  /** Enough for its hash and its stratum; not solved. */
+  board: InstanceBase;
+  /** What the row says, beside the board also of its optimum: not held against the board. */
+  record: unknown;
+}
+
+/** The boards of a set in batches: also those that have no solution. @throws {InputError} naming the row that is no board, or has another's hash */
+export async function* readBoards(source: string, family: AnyFamily, mapping?: RowMapping): AsyncGenerator<BoardRow[]> {
+  const each = (record: unknown, row: number): BoardRow => ({ row, board: identified(family, record), record });
+  const benchmark = await benchmarkNamed(source, family);
+  if (benchmark !== undefined) yield benchmark.map((instance, i) => each(instance, i + 1));
+  else yield* readEach(source, { mapping }, each);
+}
+
+/** By what the record is, without what is certified of it where the family can do without. @throws {InputError} */
+export function identified(family: AnyFamily, record: unknown): InstanceBase {
+  return family.identify === undefined ? family.complete(record) : family.identify(record);
+}
+
+/** The benchmark set of that name; undefined for a file. @throws {InputError} for a folder, and for what is neither a file nor a set */
+async function benchmarkNamed(source: string, family: AnyFamily): Promise<InstanceBase[] | undefined> {
+  const there = statSync(source, { throwIfNoEntry: false });
+  if (there?.isDirectory()) {
+    throw new InputError({ message: `${source} is a folder`, value: source, expected: SETS, remedy: "name a file in it" });
   }
+  if (family.name !== "mapf-frozenlake" || there !== undefined || extname(source) !== "") return undefined;
+  const { BENCHMARKS, isBenchmark, loadBenchmark } = await import("../environments/mapf-frozenlake/benchmark.js");
+  if (isBenchmark(source)) return loadBenchmark(source);
+  const close = nearest(source, BENCHMARKS);
+  throw new InputError({
+    message: `${source}: no such file, and no benchmark set${close === undefined ? "" : `; did you mean "${close}"?`}`,
+    value: source,
+    expected: `${SETS} (${BENCHMARKS.join(", ")})`,
+    remedy: "check the path",
+  });
+}
+
+/** What a set may be. */
+export const SETS = "a file that ends in .jsonl, .json or .parquet, or the name of a benchmark set";
+
+async function* readEach<T>(source: string, how: Reading, each: (record: unknown, row: number) => T): AsyncGenerator<T[]> {
+  const { mapping, limit } = how;
   let read = 0;
   for await (const rows of readRows(source)) {
-    const wanted = how.limit === undefined ? rows : rows.slice(0, how.limit - read);
-    if (wanted.length > 0) yield wanted.map((row) => completed(row, family, how.mapping, `${source}, row ${++read}`));
+    const wanted = limit === undefined ? rows : rows.slice(0, limit - read);
+    if (wanted.length > 0) {
+      yield wanted.map((row) => {
+        const at = `${source}, row ${++read}`;
+        if (mapping !== undefined) return within(at, () => each(mapping(row), read));
+        refuseExported(row, at);
+        return within(at, () => each(row, read));
+      });
+    }
     if (wanted.length < rows.length) return;
   }
   if (read === 0) throw emptyFile(source, "instance");
@@ -48,17 +102,15 @@ export async function loadInstanceSet(source: string, family: AnyFamily, limit?:
   return instances;
 }
 
-function completed(row: unknown, family: AnyFamily, mapping: RowMapping | undefined, at: string): InstanceBase {
-  const form = mapping === undefined ? exportedForm(row) : undefined;
-  if (form !== undefined) {
-    throw new InputError({
-      message: `${at}: this is ${form}, and no instance`,
-      value: at,
-      expected: "instances",
-      remedy: "give the set that it was made from; `envwright export SET --to instances --out FILE` writes instances",
-    });
-  }
-  return within(at, () => family.complete(mapping === undefined ? row : mapping(row)));
+function refuseExported(row: unknown, at: string): void {
+  const form = exportedForm(row);
+  if (form === undefined) return;
+  throw new InputError({
+    message: `${at}: this is ${form}, and no instance`,
+    value: at,
+    expected: "instances",
+    remedy: "give the set that it was made from; `envwright export SET --to instances --out FILE` writes instances",
+  });
 }
 
 /** What a row is that was written for a trainer, a model or `envwright verify`; undefined for what may be an instance. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { callCli } from "../../test/call-cli.js";
-import { instanceSchema, mapfFrozenLake, parsePrompt, transformBoard } from "../environments/mapf-frozenlake/index.js";
+import { instanceSchema, loadBenchmark, mapfFrozenLake, parsePrompt, transformBoard } from "../environments/mapf-frozenlake/index.js";
 import { readParquetRows, ScratchFile, writeParquet } from "../store/index.js";
 
 let folder: string;
@@ -230,6 +230,82 @@ describe("audit", () => {
     const { code, stderr } = await callCli(["audit", at("wrong.jsonl"), "--recompute"]);
     expect([code, stderr.includes(board.id)]).toEqual([1, true]);
   });
+
+  it("with --recompute names file, row and field of what is not as certified, and counts all such rows", async () => {
+    const boards = lines("boards.jsonl");
+    const makespan = boards[2].optimum.makespan;
+    const wrong = (board: (typeof boards)[number]) => ({ ...board, optimum: { ...board.optimum, makespan: board.optimum.makespan + 1 } });
+    writeLines("third.jsonl", [boards[0], boards[1], wrong(boards[2]), boards[3]]);
+    const third = await callCli(["audit", at("third.jsonl"), "--recompute"]);
+    const fault = `third.jsonl, row 3: instance ${boards[2].id}: optimum.makespan is ${makespan + 1}, certified ${makespan}\n`;
+    expect([third.code, third.stdout.includes(`1 row is not as certified:\n  ${at(fault)}`), third.stderr.includes(fault)]).toEqual([1, true, true]); // biome-ignore format: one line
+    // A flag that contradicts a right optimum is counted like any other fault, and the shared boards are told of all the same.
+    const contradicting = { ...boards[4], conflict: !boards[4].conflict };
+    writeLines("many.jsonl", [contradicting, ...boards.slice(5, 12).map(wrong)]);
+    const many = await callCli(["audit", at("many.jsonl"), at("boards.jsonl"), "--recompute", "--json", "--fail-on-overlap"]);
+    expect([many.code, many.stderr.includes("8 boards are shared\n"), many.stderr.includes("8 rows are not as certified")]).toEqual([1, true, true]); // biome-ignore format: one line
+    const { recomputed, overlaps } = JSON.parse(many.stdout);
+    expect(recomputed).toMatchObject({ rows: 48, faulty: 8 });
+    expect(overlaps).toHaveLength(1);
+    expect(recomputed.examples).toHaveLength(5);
+    const { id, conflict } = boards[4];
+    expect(recomputed.examples[0]).toEqual({ set: at("many.jsonl"), row: 1, id, fields: [{ field: "conflict", recorded: !conflict, certified: conflict }] }); // biome-ignore format: one line
+  });
+
+  it("takes boards that have no solution like others; --recompute counts them as faults, export names the row", async () => {
+    const unsolvable = { size: 2, holes: [[0, 1]], agents: [{ start: [0, 0], goal: [1, 1] }, { start: [1, 1], goal: [0, 0] }] }; // biome-ignore format: one row
+    const [board] = lines("boards.jsonl");
+    writeLines("unsolvable.jsonl", [board, unsolvable]);
+    writeLines("turned.jsonl", [{ ...unsolvable, holes: [[1, 0]] }]);
+    const report = await json(at("unsolvable.jsonl"), at("turned.jsonl"));
+    expect(report.overlaps).toMatchObject([{ shared: 1, strata: { "2": 1 } }]);
+    const told = await callCli(["audit", at("unsolvable.jsonl"), at("turned.jsonl")]);
+    expect(told).toMatchObject({ code: 0, stderr: "" });
+    expect(told.stdout).toMatch(
+      /unsolvable.jsonl: 2 instances, 0 of them repeat another\n\S+turned.jsonl: 1 instance\n.* share 1 board \(/,
+    );
+    const again = await callCli(["audit", at("unsolvable.jsonl"), "--recompute"]);
+    expect(again.code).toBe(1);
+    expect(again.stderr).toMatch(/1 row is not as certified: \S+unsolvable.jsonl, row 2: .*the board has no solution/);
+    const out = await callCli(["export", at("unsolvable.jsonl"), "--out", at("solved.jsonl")]);
+    expect(out.code).toBe(2);
+    expect(out.stderr).toMatch(/unsolvable.jsonl, row 2: .*the board has no solution/);
+    writeLines("hash.jsonl", [board, { ...unsolvable, hash: board.hash }]);
+    writeLines("malformed.jsonl", [board, { ...unsolvable, size: 1 }]);
+    expect(await callCli(["audit", at("hash.jsonl")])).toMatchObject({ code: 2, stderr: expect.stringContaining("hash.jsonl, row 2: instance: hash is") }); // biome-ignore format: one line
+    expect(await callCli(["audit", at("malformed.jsonl")])).toMatchObject({ code: 2, stderr: expect.stringContaining('malformed.jsonl, row 2: instance: "size"') }); // biome-ignore format: one line
+  });
+
+  it("says of a set of one's own under a mapping that it belongs behind --against, and of a foreign one that the path is wrong", async () => {
+    const ours = lines("boards.jsonl").slice(0, 2);
+    writeLines("ours.jsonl", ours);
+    writeLines("theirs.jsonl", ours.map(({ size, holes, agents }) => ({ n: size, pits: holes, who: agents }))); // biome-ignore format: one line
+    const mapped = ["--map", "size=n,holes=pits,agents=who"];
+    const beside = await callCli(["audit", at("theirs.jsonl"), at("ours.jsonl"), ...mapped]);
+    expect(beside.code).toBe(2);
+    expect(beside.stderr).toMatch(/ours.jsonl, row 1: there is no "n" .*needs no mapping[\s\S]*remedy: .*this one behind --against/);
+    const against = await callCli(["audit", at("theirs.jsonl"), "--against", at("ours.jsonl"), ...mapped]);
+    expect(against).toMatchObject({ code: 0, stdout: expect.stringContaining("share 2 boards") });
+    const wrong = await callCli(["audit", at("theirs.jsonl"), "--map", "size=m,holes=pits,agents=who"]);
+    expect(wrong.stderr).toContain("remedy:   correct the path in the mapping");
+    expect((await callCli(["audit", "--help"])).stdout).toContain("for every set but those of --against");
+  });
+
+  it("says that a folder is one, and that a name is neither a file nor a benchmark set", async () => {
+    mkdirSync(at("plain"), { recursive: true });
+    const told = async (...argv: string[]) => {
+      const { code, stderr } = await callCli(argv);
+      expect(code).toBe(2);
+      return stderr;
+    };
+    const generate = ["generate", "--config", at("config.yaml"), "--count", "2", "--seed", "1", "--out", at("never.jsonl")];
+    for (const argv of [[...generate, "--exclude"], ["audit"]]) {
+      expect(await told(...argv, at("plain"))).toMatch(/plain is a folder, but no run's: it has no run.json[\s\S]*or a run folder/);
+      expect(await told(...argv, at("nowhere"))).toMatch(/nowhere: no such file, and no benchmark set\n/);
+      expect(await told(...argv, "bench3")).toContain('bench3: no such file, and no benchmark set; did you mean "bench-3"?');
+    }
+    expect(await told("export", at("plain"), "--out", at("never.jsonl"))).toMatch(/plain is a folder\n/);
+  });
 });
 
 describe("solve", () => {
@@ -256,6 +332,102 @@ describe("solve", () => {
     const far = await callCli(["solve", at("far.jsonl"), "--map", "size=task.n,holes=task.pits,agents=task.who", "--json"]);
     expect(JSON.parse(far.stdout)).toEqual(ours);
     expect((await callCli(["solve", at("boards.jsonl"), "--row", "41"])).stderr).toContain("has 40 rows");
+  });
+
+  it("takes a benchmark set by name, and a .json that holds a list, as sets", async () => {
+    const [, , , , fifth] = loadBenchmark("bench-3");
+    const { stdout, stderr } = await callCli(["solve", "bench-3", "--row", "5", "--json"]);
+    expect(stderr).toBe("");
+    expect(JSON.parse(stdout)).toMatchObject({ makespan: fifth!.optimum.makespan, sum_of_costs: fifth!.optimum.sum_of_costs });
+    expect((await callCli(["solve", "bench-3", "--row", "1201"])).stderr).toContain("bench-3 has 1200 rows");
+    expect((await callCli(["solve", "bench-33"])).stderr).toMatch(/bench-33.* did you mean "bench-3"\?/);
+    expect((await callCli(["solve", "bench-3", "--map", "grid=g"])).stderr).toContain("--map grid=g has no effect here");
+    const boards = lines("boards.jsonl");
+    writeFileSync(at("list.json"), JSON.stringify(boards));
+    for (const [row, board] of [
+      [[], boards[0]],
+      [["--row", "2"], boards[1]],
+    ] as const)
+      expect(JSON.parse((await callCli(["solve", at("list.json"), ...row, "--json"])).stdout).makespan).toBe(board.optimum.makespan);
+  });
+
+  it("tells what a file records of a board and is not so, and solves it all the same", async () => {
+    const plain = { size: 2, holes: [], agents: [{ start: [0, 0], goal: [1, 1] }] };
+    const optimum = { sum_of_costs: 2, makespan: 2, sum_of_shortest: 2 };
+    const told = async (record: object, ...options: string[]) => {
+      writeLines("claims.jsonl", [record]);
+      const { code, stderr, stdout } = await callCli(["solve", at("claims.jsonl"), "--json", ...options]);
+      expect([code, JSON.parse(stdout).plans]).toEqual([0, expect.anything()]);
+      return stderr
+        .replaceAll(`${at("claims.jsonl")}, row 1: `, "")
+        .trimEnd()
+        .split("\n");
+    };
+    expect(await told({ ...plain, optimum, conflict: false, wait_required: false })).toEqual([""]);
+    expect(await told({ ...plain, optimum: { ...optimum, sum_of_costs: 3 } })).toEqual([
+      "optimum.sum_of_costs is recorded as 3, but it is 2",
+    ]);
+    expect(await told({ ...plain, optimum: { makespan: 4 } }, "--objective", "sum-of-costs")).toEqual([
+      "optimum.makespan is recorded as 4, but it is 2",
+    ]);
+    expect(await told({ ...plain, hash: "3", conflict: true, wait_required: true })).toEqual([
+      expect.stringMatching(/^hash is recorded as "3", but it is "2[0-9a-f]+"$/),
+      "conflict is recorded as true, but it is false",
+      "wait_required is recorded as true, but it is false",
+    ]);
+    const narrow = { ...plain, holes: [[0, 1], [1, 0]], optimum, conflict: false }; // biome-ignore format: one line
+    expect(await told(narrow)).toEqual([
+      "recorded: optimum.sum_of_costs, optimum.makespan, optimum.sum_of_shortest, conflict; but the board has no solution",
+    ]);
+    const waiting = lines("boards.jsonl").find(({ wait_required }) => wait_required);
+    expect(await told({ ...waiting, wait_required: false })).toEqual(["wait_required is recorded as false, but it is true"]);
+  });
+
+  it("refuses an unknown key in a board, and tells of columns of a set that it passes over", async () => {
+    const plain = { size: 2, agents: [{ start: [0, 0], goal: [1, 1] }] };
+    writeFileSync(at("typo.json"), JSON.stringify({ ...plain, hole: [] }));
+    const typo = await callCli(["solve", at("typo.json")]);
+    expect([typo.code, typo.stderr]).toEqual([2, expect.stringMatching(/unknown key "hole", did you mean "holes"\?; "holes" is missing/)]);
+    writeLines("columns.jsonl", [{ ...plain, holes: [], split: "test", level: 3 }]);
+    const columns = await callCli(["solve", at("columns.jsonl")]);
+    expect([columns.code, columns.stderr]).toEqual([
+      0,
+      `${at("columns.jsonl")}, row 1: passed over, since a board has no such field: split, level\n`,
+    ]);
+  });
+
+  it("says of files that do not go together, of options beside them and of a folder what is wrong and what to name", async () => {
+    writeFileSync(at("bare.map"), "type octile\nheight 2\nwidth 2\nmap\n..\n..\n");
+    writeFileSync(at("bare.scen"), "version 1\n");
+    const said = async (...argv: string[]) => {
+      const { code, stderr } = await callCli(["solve", ...argv]);
+      return `${code} ${stderr.replaceAll(`${folder}/`, "")}`;
+    };
+    expect(await said(at("bare.map"), at("bare.scen"))).toMatch(/^2 .*bare\.scen has 0 agents[\s\S]*remedy: +name a scenario with a line/);
+    expect(await said(at("bare.map"), at("bare.scen"), "--map", "grid=g")).toMatch(
+      /^2 .*--map grid=g has no effect here[\s\S]*leave --map out/,
+    );
+    expect(await said(at("bare.map"))).toMatch(/^2 .*bare\.map: a map has no agents of its own[\s\S]*name the \.scen as well/);
+    for (const argv of [[at("bare.scen")], [at("bare.scen"), at("bare.map"), "--agents", "1"], [at("boards.json"), at("bare.scen")]])
+      expect(await said(...argv)).toMatch(/^2 .*: this is no \.map, and a scenario belongs to one[\s\S]*name the \.map first/);
+    expect(await said(folder)).toMatch(/^2 .*: a folder, not a file/);
+  });
+
+  it("gives the nodes that were spent and the budget, also where it ended first", async () => {
+    const hard = lines("boards.jsonl").find(({ wait_required }) => wait_required);
+    writeLines("hard.jsonl", [{ ...hard, optimum: { ...hard.optimum, makespan: 99 } }]);
+    const { code, stdout, stderr } = await callCli(["solve", at("hard.jsonl"), "--budget", "1", "--json"]);
+    const document = JSON.parse(stdout);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(document).toEqual({ status: "budget-exhausted", plans: {}, nodes: expect.any(Number), budget: 1 });
+    expect(document.nodes).toBeGreaterThan(1);
+    expect((await callCli(["solve", at("hard.jsonl"), "--budget", "1"])).stdout).toBe(
+      `budget-exhausted: ${document.nodes} nodes searched with a budget of 1; --budget allows more\n`,
+    );
+    expect(JSON.parse((await callCli(["solve", at("hard.jsonl"), "--json"])).stdout)).toMatchObject({
+      status: "solved",
+      budget: 20_000_000,
+    });
   });
 });
 

@@ -95,11 +95,11 @@ describe("parsing at a boundary", () => {
       /^config: unknown key "sizes.11" \(known: 3, 4\)$/,
     );
     const knobs = z.strictObject({ wait_ratio: z.number() });
-    expect(() => parseWith(knobs, { wait: 1 }, "config")).toThrow(/unknown key "wait".*; "wait_ratio" is missing \(expected: number\)/);
+    expect(() => parseWith(knobs, { wait: 1 }, "config")).toThrow(/unknown key "wait".*; "wait_ratio" is missing \(expected: a number\)/);
     expect(() => parseWith(knobs, { wait: 1 }, "config")).toThrow(
       expect.objectContaining({ remedy: expect.stringMatching(/^correct "wait"/) }),
     );
-    expect(() => parseWith(knobs, null, "config a.yaml")).toThrow("config a.yaml: there is nothing in it (expected: object)");
+    expect(() => parseWith(knobs, null, "config a.yaml")).toThrow("config a.yaml: there is nothing in it (expected: an object)");
   });
 
   it("says of a value that is missing what it would be, whatever the schema wants there, and to add it", () => {
@@ -114,9 +114,41 @@ describe("parsing at a boundary", () => {
     expect(missing(z.unknown()).message).toBe('config: "a" is missing');
     expect(missing(z.unknown()).remedy).toMatch(/^add "a" and start again/);
     expect(missing(z.enum(["x", "y"])).message).toBe('config: "a" is missing (expected: "x" or "y")');
-    expect(missing(z.union([z.string(), z.int()])).message).toBe('config: "a" is missing (expected: string or number)');
-    expect(missing(z.record(z.string(), z.int())).message).toBe('config: "a" is missing (expected: object)');
+    expect(missing(z.union([z.string(), z.int()])).message).toBe('config: "a" is missing (expected: a text or a number)');
+    expect(missing(z.record(z.string(), z.int())).message).toBe('config: "a" is missing (expected: an object)');
     expect(() => parseWith(z.strictObject({ a: z.enum(["x"]) }), { a: "z" }, "config")).toThrow(/"a": .*given "z"/);
+  });
+
+  it("says in plain words what was expected, and names numbers that JSON has not", () => {
+    const said = (schema: z.ZodType, a: unknown) => {
+      try {
+        parseWith(z.strictObject({ a: schema }), { a }, "config");
+      } catch (error) {
+        return (error as ConfigError).message.replace('config: "a": ', "");
+      }
+      throw new Error("nothing was wrong");
+    };
+    const pair = z.tuple([z.int(), z.int()]);
+    expect(said(z.array(z.int()).min(1), [])).toBe("expected at least 1 item (given [])");
+    expect(said(z.array(z.int()).max(2), [1, 2, 3])).toBe("expected at most 2 items (given [1,2,3])");
+    expect(said(pair, "x")).toBe('expected a list of 2 values (given "x")');
+    expect(said(pair, [1])).toBe("expected a list of 2 values (given [1])");
+    expect(said(z.int(), Number.NaN)).toBe("expected a whole number (given NaN)");
+    expect(said(z.int(), JSON.parse("1e400"))).toBe("expected a whole number (given Infinity)");
+    expect(said(z.int(), 1.5)).toBe("expected a whole number (given 1.5)");
+    expect(said(z.array(z.string()), [Number.NaN])).toBe('config: "a.0": expected a text (given NaN)');
+    expect(said(z.number().positive(), 0)).toBe("expected a number above 0 (given 0)");
+    expect(said(z.int().max(10), 11)).toBe("expected a number of at most 10 (given 11)");
+    expect(said(z.string().min(1), "")).toBe('expected a text that is not empty (given "")');
+    expect(said(z.enum(["x", "y"]), "z")).toBe('expected "x" or "y" (given "z")');
+    expect(said(z.union([z.string(), z.int()]), [])).toBe("expected a text or a number (given [])");
+    const forms = z.union([z.strictObject({ b: z.int() }), z.strictObject({ c: z.int() })]);
+    expect(said(forms, {})).toBe("none of the forms that it may have (given {})");
+    expect(said(z.discriminatedUnion("kind", [z.object({ kind: z.literal("b") }), z.object({ kind: z.literal("c") })]), { kind: 1 })).toBe(
+      'config: "a.kind": expected "b" or "c" (given 1)',
+    );
+    // What a schema says itself is not said again.
+    expect(said(z.string().regex(/^a/, "words with an a"), "b")).toBe('words with an a (given "b")');
   });
 
   it("skips a byte order mark in front of JSON, and nothing else", () => {

@@ -121,6 +121,8 @@ export interface EnvironmentFamily<C = unknown, I extends InstanceBase = Instanc
   tags(instance: I): Record<string, string>;
   /** An instance with everything that files from elsewhere may leave out computed. @throws {InputError} */
   complete(value: unknown): I;
+  /** As `complete`, by what the instance is and not by what is certified of it: enough for its hash and its stratum. Default: `complete`. */
+  identify?(value: unknown): InstanceBase;
 
   prompt(instance: I, rendering: Rendering): string;
   /** An optimal answer under the objective, as the policy should write it (for supervised base training). */

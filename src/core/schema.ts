@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ConfigError, type ErrorDetail, InputError, nearest } from "./errors.js";
+import { choiceWords, issueWords, kindWords } from "./issue-words.js";
 
 /** Written into every record that is stored; a reader refuses another major version. */
 export const SCHEMA_VERSION = 1;
@@ -24,7 +25,7 @@ export function parseWith<T>(
   ErrorClass: InputErrorClass = ConfigError,
   expected?: string,
 ): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: issueWords });
   if (result.success) return result.data;
   // A mistyped key comes first: what is missing beside it may be what was meant.
   const mistyped = result.error.issues.filter(({ code }) => code === "unrecognized_keys");
@@ -90,8 +91,16 @@ function describeIssue(schema: z.ZodType, issue: z.core.$ZodIssue, value: unknow
   const wanted = wantedInPlaceOfNothing(issue, value);
   if (wanted !== undefined)
     return [`${issue.path.length > 0 ? `${at} is missing` : "there is nothing in it"}${wanted === "" ? "" : ` (expected: ${wanted})`}`];
-  const shown = given === undefined ? "" : ` (given ${JSON.stringify(given)?.slice(0, 80)})`;
-  return [`${at}: ${issue.message}${shown}`];
+  const union = issue.code === "invalid_union" ? wantedBy(issue) : undefined;
+  const problem = union === undefined || union === "" ? issue.message : `expected ${union}`;
+  return [`${at}: ${problem}${given === undefined ? "" : ` (given ${shown(given).slice(0, 80)})`}`];
+}
+
+/** A value as JSON, with the numbers that JSON does not have by their names. */
+function shown(given: unknown): string {
+  const isNamed = (value: unknown) => typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value));
+  if (isNamed(given)) return String(given);
+  return JSON.stringify(given, (_, value) => (isNamed(value) ? String(value) : value)) ?? String(given);
 }
 
 /** What is missing, where the issue is that there is nothing; undefined where it is about something else. */
@@ -105,11 +114,12 @@ function wantedBy(issue: z.core.$ZodIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
       // Zod's word for: anything, but not nothing.
-      return issue.expected === "nonoptional" ? "" : issue.expected === "record" ? "object" : issue.expected;
+      return issue.expected === "nonoptional" ? "" : kindWords(issue.expected);
     case "invalid_value":
-      return issue.values.map((value) => JSON.stringify(value) ?? String(value)).join(" or ");
+      return choiceWords(issue.values);
     case "invalid_union": {
-      const kinds = issue.errors.map((issues) => issues.map(wantedBy));
+      if (issue.errors.length === 0) return choiceWords((issue as { options?: unknown[] }).options ?? []);
+      const kinds = issue.errors.map((issues) => issues.map((inner) => (inner.path.length > 0 ? undefined : wantedBy(inner))));
       const all = kinds.every((wanted) => wanted.length === 1 && wanted[0] !== undefined && wanted[0] !== "");
       return all ? [...new Set(kinds.flat())].join(" or ") : "";
     }

@@ -232,6 +232,8 @@ export function familyConformance<C, I extends InstanceBase>(
         expect(family.complete(instance)).toEqual(instance);
         const bare = options.problem(instance);
         expect(family.complete(bare).hash).toBe(instance.hash);
+        const identified = family.identify?.(bare) ?? instance;
+        expect([identified.hash, family.stratum(identified as I)]).toEqual([instance.hash, family.stratum(instance)]);
       }
       for (const nothing of [undefined, null, 3, "x", [], {}]) expect(() => family.complete(nothing)).toThrow(InputError);
     });

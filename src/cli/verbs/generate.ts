@@ -16,7 +16,7 @@ import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { requireRowFormat, ScratchFile, writeFileAtomic, writeRows } from "../../store/index.js";
 import { setsIn } from "../audit-sets.js";
 import { defineVerb } from "../define-verb.js";
-import { readInstanceSet } from "../instance-sets.js";
+import { readBoards } from "../instance-sets.js";
 import { FORCE_OPTION, requireNewFile } from "../new-file.js";
 import { readYaml } from "../recipes.js";
 import { tellRepairs } from "../tell-repairs.js";
@@ -63,7 +63,7 @@ export default defineVerb({
     }
     const exclude = new TextIndex();
     for (const [, source] of values.exclude.flatMap(setsIn)) {
-      for await (const batch of readInstanceSet(source, family)) for (const { hash } of batch) exclude.add(hash);
+      for await (const batch of readBoards(source, family)) for (const { board } of batch) exclude.add(board.hash);
     }
     const progress = openProgress({ quiet: values.quiet || (values.json && process.stderr.isTTY !== true) });
     progress.start("instances");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InputError } from "../../core/index.js";
-import { completeInstance } from "./complete.js";
+import { completeInstance, identifyBoard } from "./complete.js";
 import { demonstrate, optimalPlan } from "./demonstrate.js";
 import type { Board } from "./instance.js";
 import { boardOf } from "./testing/boards.js";
@@ -63,6 +63,28 @@ describe("records from elsewhere", () => {
   ])("%s is refused and named", (_, value, message) => {
     expect(() => completeInstance(value)).toThrow(InputError);
     expect(() => completeInstance(value)).toThrow(message);
+  });
+
+  it("a board alone is identified without being solved, and refused where it is none or the hash is another's", () => {
+    const { id, hash, holes } = completeInstance({ ...board, id: "7" });
+    expect(identifyBoard({ ...board, id: "7", holes: [...board.holes].reverse(), optimum: "unknown" })).toEqual({
+      ...board,
+      id,
+      hash,
+      holes,
+    });
+    const agents = [{ start: [0, 0], goal: [1, 1] }, { start: [1, 1], goal: [0, 0] }]; // biome-ignore format: one row
+    const unsolvable = { size: 2, holes: [[0, 1]], agents };
+    const named = identifyBoard(unsolvable);
+    expect(named.id).toBe(named.hash);
+    for (const [value, message] of [
+      [{ ...unsolvable, hash: "3" }, "hash is 3"],
+      [{ ...unsolvable, size: 1 }, '"size"'],
+      [{ ...unsolvable, id: 7 }, '"id"'],
+    ] as const) {
+      expect(() => identifyBoard(value)).toThrow(InputError);
+      expect(() => identifyBoard(value)).toThrow(message);
+    }
   });
 
   it("start equal to goal is legal input with cost 0", () => {

@@ -1,7 +1,7 @@
 /**
  * A record from elsewhere → a complete instance. Holes are put in reading order; what is missing (optimum, flags, hash, id, seed) is
  * computed; what is given is checked for consistency with itself, and the hash always. Whether a recorded optimum is right is the audit's
- * to ask: it costs a solve.
+ * to ask: it costs a solve. A board alone is identified without one, whether it has a solution or not.
  */
 import { z } from "zod";
 import { canonicalJson, InputError, parseWith } from "../../core/index.js";
@@ -10,26 +10,38 @@ import { type Board, boardSchema, type Instance, instanceSchema, optimumSchema }
 import { stepLimit } from "./rules.js";
 import { certify } from "./solve/index.js";
 
+const namesSchema = z.object({ id: z.string().min(1).optional(), hash: z.string().optional() });
+
 const extrasSchema = z.object({
-  id: z.string().min(1).optional(),
   optimum: optimumSchema.optional(),
   conflict: z.boolean().optional(),
   wait_required: z.boolean().optional(),
   seed: z.string().optional(),
-  hash: z.string().optional(),
 });
 
-/** @throws {InputError} for a record that is no board, contradicts itself, or has no solution */
-export function completeInstance(value: unknown): Instance {
+/** A board with its name and its canonical hash. */
+export interface IdentifiedBoard extends Board {
+  id: string;
+  hash: string;
+}
+
+/** The board of a record, unsolved; what the record says of its optimum is not looked at. @throws {InputError} for no board, or a wrong hash */
+export function identifyBoard(value: unknown): IdentifiedBoard {
   const given = parseWith(boardSchema, value, "instance", InputError);
-  const extras = parseWith(extrasSchema, value, "instance", InputError);
+  const names = parseWith(namesSchema, value, "instance", InputError);
   const holes = [...given.holes].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const board: Board = { size: given.size, holes, agents: given.agents };
   const hash = hashBoard(board);
-  if (extras.hash !== undefined && extras.hash !== hash) {
-    throw contradiction("hash", extras.hash, hash, "leave the hash out; it is computed");
+  if (names.hash !== undefined && names.hash !== hash) {
+    throw contradiction("hash", names.hash, hash, "leave the hash out; it is computed");
   }
-  const id = extras.id ?? hash;
+  return { id: names.id ?? hash, ...board, hash };
+}
+
+/** @throws {InputError} for a record that is no board, contradicts itself, or has no solution */
+export function completeInstance(value: unknown): Instance {
+  const { id, hash, ...board } = identifyBoard(value);
+  const extras = parseWith(extrasSchema, value, "instance", InputError);
   const seed = extras.seed ?? "external";
   const { optimum, wait_required } = extras;
   if (optimum !== undefined && wait_required !== undefined) {

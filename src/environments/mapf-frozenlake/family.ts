@@ -1,6 +1,6 @@
 /** MAPF-FrozenLake as an environment family: the one object through which the loop meets this testbed. */
 import type { EnvironmentFamily } from "../../core/index.js";
-import { completeInstance } from "./complete.js";
+import { completeInstance, identifyBoard } from "./complete.js";
 import { configSchema, KNOBS, knobTable, type MapfConfig, normalise, randomConfig, SIZE_KEYS, sizesOf, withKnobs } from "./config.js";
 import { demonstrate } from "./demonstrate.js";
 import { infeasible, nearestFeasible } from "./feasibility.js";
@@ -43,6 +43,7 @@ export const mapfFrozenLake: EnvironmentFamily<MapfConfig, Instance> = {
     wait_required: String(instance.wait_required),
   }),
   complete: completeInstance,
+  identify: identifyBoard,
 
   prompt: renderPrompt,
   demonstrate: (instance, objective, rendering) => demonstrate(instance, objective as Objective, rendering),

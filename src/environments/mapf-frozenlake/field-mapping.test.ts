@@ -26,6 +26,13 @@ describe("a field mapping finds the same board", () => {
     ["through nested lists", "size=p.0.n,holes=p.0.h,starts=p.0.bots.*.from,goals=p.0.bots.*.to", { p: [{ n: 3, h: BOARD.holes, bots: [{ from: [0, 0], to: [2, 2] }, { from: [2, 1], to: [1, 2] }] }] }], // biome-ignore format: a row
     ["in agents as pairs", "agents=a", { size: 3, holes: BOARD.holes, a: [[[0, 0], [2, 2]], [[2, 1], [1, 2]]] }], // biome-ignore format: a row
     ["in columns of 64 bits", "size=n,holes=h,starts=s,goals=g", { n: 3n, h: [[0n, 2n], [1n, 1n]], s: [[0n, 0n], [2n, 1n]], g: goals }], // biome-ignore format: a row
+    ["with a star for each cell", "grid=map.*.*,starts=s.*,goals=g.*", { map: ["SFH", "FHG", "FSG"].map((row) => [...row]), s: starts, g: goals }], // biome-ignore format: a row
+    ["in cells that are kept as JSON text", "grid=map,starts=s,goals=g", { map: ["SFH", "FHG", "FSG"], s: starts.map((c) => JSON.stringify(c)), g: goals.map((c) => JSON.stringify(c)) }], // biome-ignore format: a row
+    [
+      "in agents that are kept as JSON text",
+      "agents=a",
+      { size: 3, holes: BOARD.holes, a: ["[[0,0],[2,2]]", '{"start": [2, 1], "goal": [1, 2]}'] },
+    ],
     ["with its size as text", "size=n,holes=h,starts=s,goals=g", { n: " 3", h: BOARD.holes, s: starts, g: goals }],
     ["in lists that are kept as JSON text", "grid=map,starts=s,goals=g", { map: ["SFH", "FHG", "FSG"], s: JSON.stringify(starts), g: JSON.stringify(goals) }], // biome-ignore format: a row
   ])("%s", (_, mapping, row) => {
@@ -70,6 +77,21 @@ describe("a field mapping refuses", () => {
     const read = () => mapRow(parseFieldMapping(mapping), row);
     expect(read).toThrow(InputError);
     expect(read).toThrow(said);
+  });
+
+  it.each([
+    ["starts=s.*.*,goals=g", "starts=s.*.* goes one level too deep", "starts=s"],
+    ["starts=bots.*.from.*,goals=g", "starts=bots.*.from.* goes one level too deep", "starts=bots.*.from"],
+    ["holes=h.*.*.*", "holes=h.*.*.* goes one level too deep", "holes=h"],
+    ["agents=a.*.*", "agents=a.*.* goes one level too deep", "agents=a"],
+  ])("the mapping %s, which goes through the cells, with the path that was meant", (mapping, said, remedy) => {
+    expect(() => parseFieldMapping(mapping)).toThrow(ConfigError);
+    expect(() => parseFieldMapping(mapping)).toThrow(said);
+    try {
+      parseFieldMapping(mapping);
+    } catch (error) {
+      expect((error as ConfigError).remedy).toBe(`end it at the list: ${remedy}`);
+    }
   });
 
   it("unknown keys, keys without a value, keys given twice, and letters that are both", () => {

@@ -35,6 +35,9 @@ export const fieldMappingSchema = z.strictObject({
 });
 export type FieldMapping = z.output<typeof fieldMappingSchema>;
 
+/** Keys whose path ends at a list, of cells or of agents. */
+const LISTS = ["holes", "agents", "starts", "goals"] as const;
+
 const KEYS = `keys: ${Object.keys(fieldMappingSchema.shape).join(", ")}`;
 
 /** `key=value,key=value`. @throws {ConfigError} for a part without "=", a key twice, an unknown key or a value of the wrong kind */
@@ -59,6 +62,7 @@ export function parseFieldMapping(text: string): FieldMapping {
 /** @throws {ConfigError} */
 export function readFieldMapping(value: unknown, source: string): FieldMapping {
   const mapping = parseWith(fieldMappingSchema, value, source, ConfigError, `${KEYS} (docs/data.md)`);
+  for (const key of LISTS) refuseTooDeep(key, mapping[key], source);
   const shared = mapping.hole.find((letter) => mapping.free.includes(letter));
   if (shared === undefined) return mapping;
   const fix = (given: string[], standard: readonly string[], other: string[]) =>
@@ -75,6 +79,18 @@ export function readFieldMapping(value: unknown, source: string): FieldMapping {
     value,
     expected: "each letter in one of the two",
     remedy: "drop it from one",
+  });
+}
+
+/** A second `*` at the end goes through each cell, or agent, and gives it back as it was: whoever wrote it expects another file. */
+function refuseTooDeep(key: (typeof LISTS)[number], path: string | undefined, source: string): void {
+  const names = path?.split(".") ?? [];
+  if (path === undefined || names.at(-1) !== "*" || names.indexOf("*") === names.length - 1) return;
+  throw new ConfigError({
+    message: `${source}: ${key}=${path} goes one level too deep`,
+    value: path,
+    expected: `the path of a list of ${key === "agents" ? "agents" : "cells"}, not of what is in each`,
+    remedy: `end it at the list: ${key}=${path.replace(/(\.\*)+$/, "")}`,
   });
 }
 
@@ -117,7 +133,8 @@ export function mapRow(mapping: FieldMapping, row: unknown): Record<string, unkn
     const from = mapping.agents ?? "agents";
     record.agents = list(look(row, from), from).map((agent, i) => {
       const at = `${from}.${i}`;
-      const [start, goal] = Array.isArray(agent) ? agent : [look(agent, "start", at), look(agent, "goal", at)];
+      const pair = typeof agent === "string" ? asJson(agent) : agent;
+      const [start, goal] = Array.isArray(pair) ? pair : [look(agent, "start", at), look(agent, "goal", at)];
       return { start: cell(start, `start of agent ${i}`), goal: cell(goal, `goal of agent ${i}`) };
     });
   }
@@ -179,7 +196,8 @@ function list(value: unknown, from: string): unknown[] {
   throw new InputError({ message: `"${from}" is no list`, value, expected: "a list", remedy: "correct the path in the mapping" });
 }
 
-function readCell(value: unknown, order: "rc" | "xy", what: string): [number, number] {
+function readCell(given: unknown, order: "rc" | "xy", what: string): [number, number] {
+  const value = typeof given === "string" ? asJson(given) : given;
   let pair: unknown[] | undefined;
   if (Array.isArray(value)) pair = value;
   else if (typeof value === "object" && value !== null) {

@@ -40,8 +40,46 @@ describe("MovingAI's pair of files", () => {
   });
 
   it("a map that ends too early, and one larger than the testbed's boards, are refused", () => {
-    expect(() => parseMap("type octile\nheight 3\nwidth 2\nmap\n..\n", "a.map")).toThrow("line 5: the map has 1 rows");
+    expect(() => parseMap("type octile\nheight 3\nwidth 2\nmap\n..\n", "a.map")).toThrow("line 5: the map has 1 row");
     expect(() => parseMap(`type octile\nheight 1\nwidth 11\nmap\n${".".repeat(11)}\n`, "b.map")).toThrow(/11 wide and 1 high/);
+  });
+
+  it("names every row of a map that is wrong, also where their number is, and what blank lines at the end stand for", () => {
+    const said = (text: string) => {
+      try {
+        parseMap(text, "a.map");
+      } catch (error) {
+        return (error as CorruptFileError).explain();
+      }
+      throw new Error("nothing was wrong");
+    };
+    const head = "type octile\nheight 3\nwidth 3\nmap\n";
+    expect(said(`${head}..\n.Q.\n`)).toBe(
+      [
+        'a.map, line 5: the row has 2 cells; line 6: unknown terrain "Q" at column 1; line 6: the map has 2 rows',
+        "  expected: 3 cells, as the header says; . G S (free) or @ O T W (blocked); 3 rows, as its header says",
+        "  remedy:   correct the lines",
+      ].join("\n"),
+    );
+    expect(said(`${head}...\n...\n\n`)).toContain("a.map, line 7: the row has 0 cells\n");
+    expect(said("type octile\nheight\nwidth 3\nmop\n")).toMatch(/line 2: not the height or the width; line 4: not the word "map"\n/);
+    expect(parseMap(`${MAP}\n\n`, "room.map")).toEqual(map());
+  });
+
+  it("names the malformed lines of a scenario, the first ten each, and counts the others", () => {
+    const two = withLine(withLine(SCEN, 2, line(5, 3, 0)), 4, line(5, 3, 2, 2, 1, 2, "far"));
+    expect(() => parseScenario(two, "room.scen", map(), 1)).toThrow('room.scen, line 2: 5 fields; line 4: "far" is no length');
+    const many = ["version 1", ...Array.from({ length: 14 }, () => "0")].join("\n");
+    expect(() => parseScenario(many, "room.scen", map(), 1)).toThrow(/^room\.scen, line 2: 1 field; .*line 11: 1 field; and 4 lines more$/);
+  });
+
+  it("takes version 1 of a scenario, with or without the 0 behind it, and no other", () => {
+    for (const version of ["version 1", "version 1.0", "version 1."])
+      expect(parseScenario(withLine(SCEN, 1, version), "room.scen", map(), 3)).toHaveLength(3);
+    for (const version of ["2", "0", "1.1", "10", "..."])
+      expect(() => parseScenario(withLine(SCEN, 1, `version ${version}`), "room.scen", map(), 1)).toThrow(
+        `line 1: a scenario of version ${version}`,
+      );
   });
 
   it.each([
@@ -59,6 +97,9 @@ describe("MovingAI's pair of files", () => {
 
   it("more agents than the scenario has, or two on one start, are refused", () => {
     expect(() => parseScenario(SCEN, "room.scen", map(), 4)).toThrow(/has 3 agents/);
+    expect(() => parseScenario("version 1\n", "room.scen", map(), 1)).toThrow(
+      expect.objectContaining({ message: "room.scen has 0 agents", remedy: "name a scenario with a line for each agent" }),
+    );
     const twice = withLine(SCEN, 3, line(5, 3, 0, 0, 0, 2, 2));
     expect(() => movingAiBoard(map(), parseScenario(twice, "room.scen", map(), 2), "room")).toThrow(InputError);
     expect(() => movingAiBoard(map(), parseScenario(twice, "room.scen", map(), 2), "room")).toThrow("share the start");

@@ -5,6 +5,7 @@ import { Seed } from "../../../core/index.js";
 import { Searches } from "./searches.js";
 import { certify, solve } from "./solve.js";
 import { Solver } from "./solver.js";
+import { differences } from "./testing/compare.js";
 import { certifyBy, partsOfSearches } from "./testing/compile-searches.js";
 import { randomBoard } from "./testing/random-board.js";
 import { rowBoard } from "./testing/row-board.js";
@@ -30,9 +31,21 @@ it("certificates of four to eight agents are those of an earlier solver: status,
   expect(digest.digest("hex")).toBe("8f7b6419ba1807cf0d184f230f3b1415fa562305277bcd3c2e542dd7a2401cc5");
 });
 
-it("a way around without waits that only sets of agents show", () => {
-  const board = rowBoard([".##.", "...#", "....", "..#."], [5, 14, 12, 7, 3, 13, 15, 0], [5, 14, 11, 7, 3, 13, 15, 0]);
-  expect(certify(board).wait_required).toBe(false);
+it.each([
+  [["...", "#..", "..."], [8, 4, 7], [8, 6, 5], 2],
+  [["...", "..#", "#.."], [0, 2, 3], [3, 7, 1], 4],
+  [["..#", "...", "..."], [8, 1, 7, 4], [7, 6, 3, 4], 4],
+  [["....", "....", "....", "...."], [6, 7, 9, 12], [9, 8, 5, 10], 2],
+])("a way around without waits that only sets of agents show: no pair costs anything (%j, from %j to %j)", (rows, starts, goals, extra) => {
+  const board = rowBoard(rows, starts, goals);
+  const { optimum, wait_required } = certify(board);
+  expect([optimum.sum_of_costs - optimum.sum_of_shortest, wait_required]).toEqual([extra, false]);
+  expect(differences(board)).toEqual([]);
+  for (const first of board.agents) {
+    for (const second of board.agents) {
+      if (first !== second) expect(certify({ ...board, agents: [first, second] }).conflict).toBe(false);
+    }
+  }
 });
 
 it("what a pair was once proven to cost is forgotten, also when the boards are more than its stamps", () => {
