@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { CorruptFileError, InputError, parseJsonWith, parseWith, withoutMark } from "../core/index.js";
+import { CorruptFileError, counted, InputError, parseJsonWith, parseWith, withoutMark } from "../core/index.js";
 import { familyByName } from "../environments/index.js";
 import { type Board, boardSchema } from "../environments/mapf-frozenlake/index.js";
 import { movingAiBoard, parseMap, parseScenario } from "../environments/mapf-frozenlake/movingai.js";
@@ -93,7 +93,7 @@ async function rowOf(batches: AsyncIterable<unknown[]> | unknown[][], source: st
   }
   if (read === 0) throw emptyFile(source, "instance");
   throw new InputError({
-    message: `${source} has ${read} ${read === 1 ? "row" : "rows"}`,
+    message: `${source} has ${counted(read, "row")}`,
     value: wanted,
     expected: `a row from 1 to ${read}`,
     remedy: "name another --row",

@@ -1,4 +1,5 @@
 export * from "./context-variant.js";
+export * from "./counted.js";
 export * from "./errors.js";
 export * from "./events.js";
 export * from "./family.js";

@@ -3,6 +3,7 @@
  * that words that a schema has of its own stand.
  */
 import type { z } from "zod";
+import { counted } from "./counted.js";
 
 const KINDS: Record<string, string> = {
   array: "a list",
@@ -62,7 +63,7 @@ function bounded(
   pastBound: string,
 ): string | undefined {
   const { origin, inclusive, exact } = issue;
-  const many = (one: string) => `${exact === true ? "exactly" : atBound} ${bound} ${one}${Number(bound) === 1 ? "" : "s"}`;
+  const many = (one: string) => `${exact === true ? "exactly" : atBound} ${counted(Number(bound), one)}`;
   const def = definitionOf(issue);
   if (def?.type === "tuple") return `a list of ${def.items?.length} values`;
   if (origin === "string") return issue.code === "too_small" && Number(bound) === 1 ? "a text that is not empty" : `a text of ${many("character")}`; // biome-ignore format: one line

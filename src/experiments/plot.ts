@@ -3,7 +3,7 @@
  * seed as a dot), and the valid rate on the validation set over the tokens sampled, as the mean over seeds. The SVG text.
  */
 import * as Plot from "@observablehq/plot";
-import { mean } from "../core/index.js";
+import { counted, mean } from "../core/index.js";
 import { composeFigure, type Drawing, newDocument } from "../evaluation/figure.js";
 import { type ArmSummary, type CellResult, validAt } from "./summary.js";
 
@@ -17,7 +17,7 @@ export function plotExperiment(name: string, reference: string, arms: readonly A
   const seeds = new Set(results.map((r) => r.seed)).size;
   const [any] = arms;
   return composeFigure({
-    title: `${name}: ${arms.length} arms, ${seeds} seed${seeds === 1 ? "" : "s"}`,
+    title: `${name}: ${arms.length} arms, ${counted(seeds, "seed")}`,
     rows: [
       [
         { title: `Valid rate against ${reference}, points, ${any?.set ?? "validation"} set`, svg: forest(arms, reference) },

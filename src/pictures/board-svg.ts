@@ -2,6 +2,7 @@
  * A board as SVG text: ice, holes, goals, starts, agents. Readable without colour: a hole is an oval of dark water with ripples, a start
  * a dashed ring, a goal a square frame with a flag, an agent a disc; all but holes carry the agent's number. No Node, no browser.
  */
+import { counted } from "../core/index.js";
 import type { Board, Cell } from "../environments/mapf-frozenlake/instance.js";
 import { element, escapeText, round, text, wrapped } from "./svg-text.js";
 import { AGENT_COLOURS, type Theme, themeStyle } from "./theme.js";
@@ -89,7 +90,7 @@ export function boardSvg(board: Board, options: PictureOptions = {}): string {
 export function describeBoard({ size, holes, agents }: Board): string {
   const at = ([row, column]: Cell) => `row ${row}, column ${column}`;
   return [
-    `A ${size} by ${size} grid with ${holes.length} ${holes.length === 1 ? "hole" : "holes"} and ${agents.length} ${agents.length === 1 ? "agent" : "agents"}.`,
+    `A ${size} by ${size} grid with ${counted(holes.length, "hole")} and ${counted(agents.length, "agent")}.`,
     ...(holes.length === 0 ? [] : [`Holes: ${holes.map(at).join("; ")}.`]),
     ...agents.map(({ start, goal }, i) => `Agent ${i} starts at ${at(start)} and has its goal at ${at(goal)}.`),
   ].join(" ");

@@ -2,6 +2,7 @@
  * A plan at a glance: each agent's way as a line with an arrow a move, beside the others' lines where ways overlap; waits as small
  * pause marks; every broken rule with its cells and its step.
  */
+import { counted } from "../core/index.js";
 import type { Board, Cell } from "../environments/mapf-frozenlake/instance.js";
 import {
   CELL,
@@ -54,7 +55,7 @@ export function planSvg(board: Board, plan: DrawnPlan, options: PictureOptions =
 
 export function planHeadline({ positions, broken }: Replay): string {
   const steps = positions.length - 1;
-  return `${steps} ${steps === 1 ? "step" : "steps"}, ${broken.length === 0 ? "every rule holds" : `${broken.length} broken ${broken.length === 1 ? "rule" : "rules"}`}`;
+  return `${counted(steps, "step")}, ${broken.length === 0 ? "every rule holds" : counted(broken.length, "broken rule")}`;
 }
 
 export function describePlan(board: Board, played: Replay): string {

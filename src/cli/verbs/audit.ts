@@ -3,7 +3,7 @@
  * every symmetry and agent order. It reports; with --fail-on-overlap a shared board ends it with 1, with --recompute a row that is not what
  * it says of itself. Without --recompute nothing is solved: a board without a solution leaks like any other.
  */
-import { BoundaryError, InputError } from "../../core/index.js";
+import { BoundaryError, counted, InputError } from "../../core/index.js";
 import { type AnyFamily, familyByName } from "../../environments/index.js";
 import { Audit, type AuditReport, setsIn } from "../audit-sets.js";
 import { defineVerb } from "../define-verb.js";
@@ -117,8 +117,7 @@ function describeRecomputed({ faulty, examples }: RecomputeReport): string[] {
 }
 
 const uncertified = (n: number): string => `${n} ${n === 1 ? "row is" : "rows are"} not as certified`;
-const boards = (n: number): string => `${n} ${n === 1 ? "board" : "boards"}`;
-const sharing = (n: number): string => `${boards(n)} ${n === 1 ? "is" : "are"} shared`;
+const sharing = (n: number): string => `${counted(n, "board")} ${n === 1 ? "is" : "are"} shared`;
 
 function describe({ sets, overlaps, pairs }: AuditReport, label: string): string {
   const lines = sets.map(({ name, count, distinct, strata }) => {
@@ -130,7 +129,7 @@ function describe({ sets, overlaps, pairs }: AuditReport, label: string): string
   });
   const between = overlaps.map(({ sets: [a, b], shared, strata, examples }) => {
     const where = Object.entries(strata).map(([stratum, n]) => `${label} ${stratum}: ${n}`);
-    return `${a} and ${b} share ${boards(shared)} (${where.join(", ")}), for instance ${examples.map(([x, y]) => `${x} = ${y}`).join("; ")}`;
+    return `${a} and ${b} share ${counted(shared, "board")} (${where.join(", ")}), for instance ${examples.map(([x, y]) => `${x} = ${y}`).join("; ")}`;
   });
   const none = `no board in common between ${pairs === 1 ? "the two sets" : `any of the ${pairs} pairs of sets`}`;
   return [...lines, ...(between.length > 0 ? between : pairs === 0 ? [] : [none])].join("\n");

@@ -1,5 +1,5 @@
 /** `envwright export`: a set → a file that another trainer reads. One batch after the other passes through, so memory stays flat. */
-import { InterruptedError } from "../../core/index.js";
+import { counted, InterruptedError } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
 import { requireRowFormat, writeRows } from "../../store/index.js";
 import { defineVerb } from "../define-verb.js";
@@ -58,6 +58,6 @@ export default defineVerb({
     }
     await writeRows(values.out, maker.schema, made());
     if (values.json) printJson({ set: values.set, to: values.to, out: values.out, rows });
-    else print(`${rows} ${rows === 1 ? "row" : "rows"} in ${values.out} (${values.to})`);
+    else print(`${counted(rows, "row")} in ${values.out} (${values.to})`);
   },
 });

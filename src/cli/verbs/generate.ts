@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import {
   ConfigError,
+  counted,
   type DatasetManifest,
   type GenerateOptions,
   InfeasibleError,
@@ -96,17 +97,15 @@ export default defineVerb({
     await writeFileAtomic(beside, `${JSON.stringify(document, undefined, 2)}\n`);
     if (values.json) return printJson(document);
     const seconds = (performance.now() - started) / 1000;
-    print(`${counted(manifest.count)} in ${values.out} (${seconds.toFixed(1)} s), manifest in ${beside}`);
+    print(`${counted(manifest.count, "instance")} in ${values.out} (${seconds.toFixed(1)} s), manifest in ${beside}`);
     for (const [stratum, cell] of Object.entries(manifest.strata)) {
       const knobs = Object.entries(cell.requested).map(
         ([knob, asked]) => `${knob} ${asked.toFixed(3)} → ${cell.realised[knob]?.toFixed(3) ?? "none"}`,
       );
-      print(`  ${family.stratumLabel} ${stratum}: ${counted(cell.count)}, ${knobs.join(", ")}`);
+      print(`  ${family.stratumLabel} ${stratum}: ${counted(cell.count, "instance")}, ${knobs.join(", ")}`);
     }
   },
 });
-
-const counted = (count: number) => `${count} instance${count === 1 ? "" : "s"}`;
 
 async function wholeSet(family: AnyFamily, config: unknown, options: GenerateOptions): Promise<StreamedInstances<InstanceBase>> {
   const { instances, manifest } = await family.generate(config, options);

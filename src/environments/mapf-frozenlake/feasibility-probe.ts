@@ -1,7 +1,7 @@
 /**
  * The error for a slot that could not be filled: what was measured, and the nearest value that a short, seeded probe shows to work.
  */
-import { InfeasibleError, Seed } from "../../core/index.js";
+import { counted, InfeasibleError, Seed } from "../../core/index.js";
 import { ratioFor, reachable } from "./feasibility.js";
 import { SlotFiller } from "./fill-slot.js";
 import type { Unfillable } from "./fill-slots.js";
@@ -49,10 +49,6 @@ const WORDS = {
   conflict: "a conflict",
   "no-conflict": "no conflict",
 } as const;
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
-}
 
 function nearestThatWorks(slot: Slot): string {
   const filler = new SlotFiller();

@@ -2,7 +2,7 @@
  * What can be generated: the hard limits (free cells, one agent never waits) and the table of cells that a search of all boards showed to
  * be empty. Cells beyond the table are tried, and refused with the measured rate when nothing turns up (feasibility-probe.ts).
  */
-import type { InfeasibleCell } from "../../core/index.js";
+import { counted, type InfeasibleCell } from "../../core/index.js";
 import { holeCount, type MapfConfig, type SizeKnobs, sizesOf } from "./config.js";
 import { EMPTY_CLASSES } from "./empty-classes.js";
 
@@ -39,7 +39,7 @@ export function infeasible(config: MapfConfig): InfeasibleCell[] {
 function problemOf(size: number, agents: number, { hole_ratio, wait_ratio }: SizeKnobs): string | undefined {
   const holes = holeCount(size, hole_ratio);
   const free = size * size - holes;
-  const who = `${agents} ${agents === 1 ? "agent" : "agents"} and ${holes} holes`;
+  const who = `${counted(agents, "agent")} and ${holes} holes`;
   if (free < Math.max(2, agents)) return `${who} leave ${free} free cells`;
   const { wait, noWait } = reachable(size, agents, holes);
   if (!wait && !noWait) return `no board with ${who} has a solution`;

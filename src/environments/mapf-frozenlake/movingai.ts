@@ -4,7 +4,7 @@
  * A rectangular map becomes a square board with holes beyond its edge, which changes no plan. All malformed lines are told, the first ones
  * each with what is wrong in it; nothing is skipped in silence.
  */
-import { CorruptFileError, InputError, parseWith } from "../../core/index.js";
+import { CorruptFileError, counted, InputError, parseWith } from "../../core/index.js";
 import { type Agent, type Board, boardSchema, type Cell, MAX_AGENTS, MAX_SIZE } from "./instance.js";
 
 /** G, S and . can be walked on; S (swamp) costs nothing more here. */
@@ -171,5 +171,3 @@ function malformed(source: string, lines: readonly string[], faults: readonly Fa
     remedy: faults.length === 1 ? "correct the line" : "correct the lines",
   });
 }
-
-const counted = (n: number, one: string): string => `${n} ${one}${n === 1 ? "" : "s"}`;
