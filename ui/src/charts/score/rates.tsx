@@ -3,6 +3,9 @@ import { percent, whole } from "../../format.js";
 import { niceTicks, percentTick } from "../ticks.js";
 import { checkpointName, type Frame, GUTTER } from "./frame.js";
 
+/** Where the legend begins: behind the row's title, since a tick may stand anywhere in the gutter. */
+const LEGEND = 172;
+
 export function Rates({ frame, top, height }: { frame: Frame; top: number; height: number }) {
   const { run, at } = frame;
   const list = [run.report.base, ...run.report.stages.map((s) => s.validation)];
@@ -53,12 +56,12 @@ export function Rates({ frame, top, height }: { frame: Frame; top: number; heigh
         </g>
       ))}
       <g class="legend">
-        <circle class="rate-mark valid" cx={6} cy={top + 10} r="4.5" />
-        <text x={16} y={top + 14}>
+        <circle class="rate-mark valid" cx={LEGEND} cy={top - 17} r="4.5" />
+        <text x={LEGEND + 10} y={top - 13}>
           valid
         </text>
-        <rect class="rate-mark optimal" x={2} y={top + 26} width="8" height="8" />
-        <text x={16} y={top + 34}>
+        <rect class="rate-mark optimal" x={LEGEND + 50} y={top - 21} width="8" height="8" />
+        <text x={LEGEND + 64} y={top - 13}>
           optimal
         </text>
       </g>
