@@ -73,7 +73,7 @@ describe("completions of a set", () => {
   });
 
   it("are refused as verify refuses them: an id of two boards, and the hash of another board", async () => {
-    expect(await draw(3, [{ instance: "b", completion: one }])).toMatch(/^2: .*of-set\.jsonl, line 1: "b" is the id of different boards/);
+    expect(await draw(2, [{ instance: "b", completion: one }])).toMatch(/^2: .*of-set\.jsonl, line 1: "b" is the id of different boards/);
     expect(await draw(1, [{ instance: 1, hash: hashOf([2, 2]), completion: one }])).toMatch(/^2: .*line 1: the hash \w+ is not that of 1/);
   });
 

@@ -3,7 +3,6 @@
  * as an endpoint's is, so that an answer that the endpoint ended, and not the model, is told apart. Judges nothing; an answer to another
  * board than the one that it would be judged on is refused, as far as the files tell.
  */
-import { z } from "zod";
 import { type CompletionRecord, CorruptFileError, completionSchema, type FinishReason, InputError, type InstanceBase, parseWith } from "../core/index.js"; // biome-ignore format: one line
 import type { AnyFamily } from "../environments/index.js";
 import { endedByEndpoint, finishOf } from "../policies/endpoint/answer.js";
@@ -21,8 +20,6 @@ export interface StoredCompletion {
 /** How the model's answer ended, or what kept the endpoint from giving one: nothing that a model is judged by. */
 export type Ending = { finish: FinishReason } | { problem: string };
 
-/** Endpoints have their own words for the end of an answer; null is none. */
-const rowSchema = completionSchema.extend({ finish_reason: z.string().nullish() });
 const EXPECTED =
   '{"instance": id or line number, "completion": text, "finish_reason": "stop" (default), "length" or another word of the endpoint, "hash": of the instance, checked where it is given}';
 
@@ -32,7 +29,7 @@ export async function* readCompletions(file: string): AsyncGenerator<StoredCompl
   for await (const rows of readRows(file)) {
     for (const row of rows) {
       const at = `${file}, line ${++line}`;
-      const { instance, hash, completion, finish_reason } = parseWith(rowSchema, row, at, CorruptFileError, EXPECTED);
+      const { instance, hash, completion, finish_reason } = parseWith(completionSchema, row, at, CorruptFileError, EXPECTED);
       yield { at, instance, hash, text: completion, ending: endingOf(finish_reason) };
     }
   }

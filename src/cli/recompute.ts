@@ -11,7 +11,7 @@ export interface FaultyRow {
   /** From 1. */
   row: number;
   id: string;
-  /** Recorded otherwise than certified, by path, e.g. "optimum.makespan". What is not recorded is null. */
+  /** Recorded otherwise than certified, by path, e.g. "optimum.makespan". */
   fields: { field: string; recorded: unknown; certified: unknown }[];
   /** Why nothing could be certified, e.g. that the board has no solution. */
   problem?: string;
@@ -48,8 +48,7 @@ export class Recompute {
     try {
       const { seed: _seed, ...certified } = this.family.complete(bare) as unknown as Record<string, unknown>;
       const computed = Object.entries(certified).filter(([field]) => !(field in bare));
-      // What a row leaves out (a column that only some rows fill gives null) it says nothing of.
-      return { fields: computed.flatMap(([field, value]) => (isNothing(record[field]) ? [] : differences(field, record[field], value))) };
+      return { fields: computed.flatMap(([field, value]) => differences(field, record[field], value)) };
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       return { fields: [], problem: error.message };
@@ -65,13 +64,15 @@ export function describeFault({ set, row, id, fields, problem }: FaultyRow): str
   return `${set}, row ${row}: ${problem ?? `instance ${id}: ${wrong.join("; ")}`}`;
 }
 
+/** What a row leaves out (a column that only some rows fill gives null) it says nothing of. */
 function differences(field: string, recorded: unknown, certified: unknown): FaultyRow["fields"] {
+  if (isNothing(recorded)) return [];
   if (isRecord(recorded) && isRecord(certified)) {
     const names = new Set([...Object.keys(certified), ...Object.keys(recorded)]);
     return [...names].flatMap((name) => differences(`${field}.${name}`, recorded[name], certified[name]));
   }
   if (canonicalJson(recorded) === canonicalJson(certified)) return [];
-  return [{ field, recorded: recorded ?? null, certified: certified ?? null }];
+  return [{ field, recorded, certified: certified ?? null }];
 }
 
 function isNothing(value: unknown): boolean {

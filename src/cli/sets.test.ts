@@ -226,6 +226,10 @@ describe("audit", () => {
   it("with --recompute finds an optimum that is recorded wrongly", async () => {
     const [board] = lines("boards.jsonl");
     expect((await callCli(["audit", at("boards.jsonl"), "--recompute"])).code).toBe(0);
+    const { id, size, holes, agents, optimum } = board;
+    const silent = { id, size, holes, agents, hash: null, optimum: null, conflict: null, wait_required: null };
+    writeLines("partly.jsonl", [silent, { ...silent, optimum: { makespan: optimum.makespan } }]);
+    expect((await callCli(["audit", at("partly.jsonl"), "--recompute"])).code).toBe(0);
     writeLines("wrong.jsonl", [{ ...board, optimum: { ...board.optimum, makespan: board.optimum.makespan + 1 } }]);
     const { code, stderr } = await callCli(["audit", at("wrong.jsonl"), "--recompute"]);
     expect([code, stderr.includes(board.id)]).toEqual([1, true]);
@@ -375,7 +379,12 @@ describe("solve", () => {
       "conflict is recorded as true, but it is false",
       "wait_required is recorded as true, but it is false",
     ]);
+    // Whatever stands beside the board, the board is solved; null says nothing.
+    expect(await told({ ...plain, id: 7, seed: 42, hash: null, optimum: null, conflict: null })).toEqual([""]);
+    expect(await told({ ...plain, optimum: { cost: 4 } })).toEqual(["optimum.cost is recorded as 4, and nothing of that kind is known"]);
+    expect(await told({ ...plain, optimum: 7 })).toEqual(["optimum is recorded as 7, and nothing of that kind is known"]);
     const narrow = { ...plain, holes: [[0, 1], [1, 0]], optimum, conflict: false }; // biome-ignore format: one line
+    expect(await told({ ...narrow, hash: "3" })).toEqual([expect.stringMatching(/^hash is/), expect.stringMatching(/no solution$/)]);
     expect(await told(narrow)).toEqual([
       "recorded: optimum.sum_of_costs, optimum.makespan, optimum.sum_of_shortest, conflict; but the board has no solution",
     ]);
@@ -411,6 +420,8 @@ describe("solve", () => {
     for (const argv of [[at("bare.scen")], [at("bare.scen"), at("bare.map"), "--agents", "1"], [at("boards.json"), at("bare.scen")]])
       expect(await said(...argv)).toMatch(/^2 .*: this is no \.map, and a scenario belongs to one[\s\S]*name the \.map first/);
     expect(await said(folder)).toMatch(/^2 .*: a folder, not a file/);
+    writeFileSync(at("single.json"), JSON.stringify(lines("boards.jsonl")[0]));
+    expect(await said(at("single.json"), "--row", "2")).toMatch(/^2 .*single\.json has 1 row/);
   });
 
   it("gives the nodes that were spent and the budget, also where it ended first", async () => {
@@ -418,7 +429,8 @@ describe("solve", () => {
     writeLines("hard.jsonl", [{ ...hard, optimum: { ...hard.optimum, makespan: 99 } }]);
     const { code, stdout, stderr } = await callCli(["solve", at("hard.jsonl"), "--budget", "1", "--json"]);
     const document = JSON.parse(stdout);
-    expect([code, stderr]).toEqual([0, ""]);
+    const unchecked = "optimum.makespan, optimum.sum_of_costs, conflict, wait_required";
+    expect([code, stderr]).toEqual([0, `${at("hard.jsonl")}, row 1: not checked within the budget: ${unchecked}\n`]);
     expect(document).toEqual({ status: "budget-exhausted", plans: {}, nodes: expect.any(Number), budget: 1 });
     expect(document.nodes).toBeGreaterThan(1);
     expect((await callCli(["solve", at("hard.jsonl"), "--budget", "1"])).stdout).toBe(

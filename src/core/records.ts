@@ -77,7 +77,8 @@ export type FinishReason = z.infer<typeof finishReasonSchema>;
 export const completionSchema = z.object({
   instance: z.union([z.string(), z.int()]),
   completion: z.string(),
-  finish_reason: finishReasonSchema.default("stop"),
+  /** How the answer ended, in its endpoint's words. */
+  finish_reason: z.string().nullish(),
   tokens: z.int().nonnegative().optional(),
   /** Of the instance, where the answer keeps it: ids of two sets may be the same. */
   hash: z.string().nullish(),

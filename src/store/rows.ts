@@ -10,6 +10,11 @@ import { batches, ROWS_AT_ONCE, readParquetRows, requireFile, writeParquet } fro
 
 const anything = z.unknown();
 
+/** Whether a file's extension says that it holds rows. */
+export function isRowFile(path: string): boolean {
+  return [".jsonl", ".ndjson", ".json", ".parquet"].includes(extname(path).toLowerCase());
+}
+
 /** The rows of a `.jsonl`, `.json` (one array or one object) or `.parquet` file, unvalidated: files from elsewhere may leave fields out. */
 export async function* readRows(path: string): AsyncGenerator<unknown[]> {
   await requireFile(path);

@@ -101,8 +101,10 @@ function faulty({ faulty: count, examples }: RecomputeReport): BoundaryError {
     boundary: "audit",
     message: `${uncertified(count)}${count === 1 ? "" : ", the first"}: ${describeFault(first!)}`,
     value: examples,
-    expected: "boards that have a solution, with optimum and flags as certified or left out",
-    remedy: "generate the set again, or leave optimum and flags out of the file so that they are computed",
+    expected: "boards that can be certified, with optimum and flags as certified or left out",
+    remedy: examples.every(({ problem }) => problem !== undefined)
+      ? "take the rows out"
+      : "generate the set again, or leave optimum and flags out of the file so that they are computed",
   });
 }
 

@@ -5,9 +5,9 @@
  */
 import { mkdir } from "node:fs/promises";
 import { dirname, extname } from "node:path";
-import { type FinishReason, InputError, parseWith, type Rendering, type Verdict } from "../../core/index.js";
+import { counted, type FinishReason, InputError, parseWith, type Rendering, type Verdict } from "../../core/index.js";
 import { familyByName } from "../../environments/index.js";
-import { type Board, boardSchema, hashBoard, type Instance, type Objective, type Optimum, solve, verify } from "../../environments/mapf-frozenlake/index.js"; // biome-ignore format: one line
+import { type Board, boardSchema, hashBoard, type Instance, type Objective, type Optimum, optimumSchema, solve, verify } from "../../environments/mapf-frozenlake/index.js"; // biome-ignore format: one line
 import {
   animatedBesideSvg,
   animatedSvg,
@@ -23,7 +23,7 @@ import {
   THEMES,
   type Theme,
 } from "../../pictures/index.js";
-import { readRows, writeFileAtomic } from "../../store/index.js";
+import { isRowFile, readRows, writeFileAtomic } from "../../store/index.js";
 import { InstanceFinder, readCompletions } from "../completions.js";
 import { defineVerb } from "../define-verb.js";
 import { loadInstanceSet } from "../instance-sets.js";
@@ -171,7 +171,7 @@ async function questionOf({ source, index, id, run, rollout, completion, renderi
     };
   }
   if (source === undefined) throw mistake("SET|FILE is missing", source, "a set, a file, or --run DIR --rollout ID");
-  const isText = completion !== undefined && ![".jsonl", ".json", ".parquet"].includes(extname(completion).toLowerCase());
+  const isText = completion !== undefined && !isRowFile(completion);
   const { boards, row } = await chosen(source, index, id, completion !== undefined && !isText);
   const board = boards[row]!;
   const text = isText ? { text: readText(completion, "a text file with the answer"), finish: "stop" as const } : undefined;
@@ -206,16 +206,18 @@ async function chosen(source: string, index: number | undefined, id: string | un
   const row = id === undefined ? (index ?? 1) - 1 : boards.findIndex((instance) => instance.id === id);
   if (boards[row] !== undefined) return { boards, row };
   throw id === undefined
-    ? mistake(`${source} has ${boards.length} instances, there is no number ${index ?? 1}`, index, `1 to ${boards.length}`)
+    ? mistake(`${source} has ${counted(boards.length, "instance")}, there is no number ${index ?? 1}`, index, `1 to ${boards.length}`)
     : mistake(`${source} has no instance "${id}"`, id, "the id of one of its instances");
 }
 
 async function firstIfSingle(source: string): Promise<Named | undefined> {
   for await (const rows of readRows(source)) {
     if (rows.length !== 1) return undefined;
-    const id = (rows[0] as { id?: unknown }).id;
-    const board = parseWith(boardSchema, rows[0], source, InputError, "a board {size, holes, agents: [{start, goal}, …]}");
-    return typeof id === "string" ? { ...board, id } : board;
+    const [row] = rows;
+    const board = parseWith(boardSchema, row, source, InputError, "a board {size, holes, agents: [{start, goal}, …]}");
+    const { id, optimum } = row as { id?: unknown; optimum?: unknown };
+    const recorded = optimumSchema.safeParse(optimum);
+    return { ...board, ...(typeof id === "string" ? { id } : {}), ...(recorded.success ? { optimum: recorded.data } : {}) };
   }
   return undefined;
 }

@@ -92,7 +92,7 @@ export default defineVerb({
       scratch.close();
     }
     const beside = `${values.out}.manifest.json`;
-    // The config as it was given: what was asked for before anything was repaired.
+    // What was asked for, before anything was repaired.
     const document = { ...manifest, config: given, repeats: options.repeats, exclude: values.exclude };
     await writeFileAtomic(beside, `${JSON.stringify(document, undefined, 2)}\n`);
     if (values.json) return printJson(document);

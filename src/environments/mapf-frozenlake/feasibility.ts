@@ -39,7 +39,7 @@ export function infeasible(config: MapfConfig): InfeasibleCell[] {
 function problemOf(size: number, agents: number, { hole_ratio, wait_ratio }: SizeKnobs): string | undefined {
   const holes = holeCount(size, hole_ratio);
   const free = size * size - holes;
-  const who = `${counted(agents, "agent")} and ${holes} holes`;
+  const who = `${counted(agents, "agent")} and ${counted(holes, "hole")}`;
   if (free < Math.max(2, agents)) return `${who} leave ${free} free cells`;
   const { wait, noWait } = reachable(size, agents, holes);
   if (!wait && !noWait) return `no board with ${who} has a solution`;

@@ -90,7 +90,7 @@ function refuseTooDeep(key: (typeof LISTS)[number], path: string | undefined, so
     message: `${source}: ${key}=${path} goes one level too deep`,
     value: path,
     expected: `the path of a list of ${key === "agents" ? "agents" : "cells"}, not of what is in each`,
-    remedy: `end it at the list: ${key}=${path.replace(/(\.\*)+$/, "")}`,
+    remedy: `end it at a list of ${key === "agents" ? "agents" : "cells"}, e.g. ${key}=${path.replace(/(\.\*)+$/, "")}; lists of lists are not joined`,
   });
 }
 

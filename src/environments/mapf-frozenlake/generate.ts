@@ -13,7 +13,7 @@ import { type GeneratedSet, StreamedSet } from "./generated-set.js";
 import { BALANCED_HOLES, balancedSlots, type Slot, trainingSlots } from "./quota.js";
 
 /** More would take hours, and numbers of more than 32 bits. */
-export const MAX_COUNT = 100_000_000;
+const MAX_COUNT = 100_000_000;
 
 /** Exactly `count` instances meeting the quotas of `given` (normalised first) exactly. @throws {InfeasibleError} */
 export async function generateTraining(given: MapfConfig, options: GenerateOptions): Promise<GeneratedSet> {

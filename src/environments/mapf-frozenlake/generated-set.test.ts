@@ -34,6 +34,13 @@ describe("a streamed set", () => {
     const { instances } = await generateTraining(one, { count, seed });
     expect(new Set(instances.map(({ hash }) => hash)).size).toBe(count);
     expect(new Set(instances.map(({ size, agents }) => `${size}/${agents.length}`))).toEqual(new Set(["10/1"]));
+    const slots = instances.map(({ seed }) => Number(seed.split("@")[1]));
+    expect(slots).toEqual(
+      seed
+        .child("order")
+        .at(0)
+        .shuffle([...Array(count).keys()]),
+    );
   });
 
   it.each([1, 2])("tells a progress that never falls, though boards are put back, with %i workers", async (workers) => {

@@ -11,7 +11,7 @@ import { hashCells } from "./hash.js";
 import type { Cell, Instance } from "./instance.js";
 import { PagedNumbers } from "./paged-records.js";
 
-const EXCHANGES_A_TURN = 16_384;
+const EXCHANGES_A_TURN = 1024;
 
 export interface GeneratedSet {
   instances: Instance[];

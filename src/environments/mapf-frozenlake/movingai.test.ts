@@ -76,6 +76,7 @@ describe("MovingAI's pair of files", () => {
   it("takes version 1 of a scenario, with or without the 0 behind it, and no other", () => {
     for (const version of ["version 1", "version 1.0", "version 1."])
       expect(parseScenario(withLine(SCEN, 1, version), "room.scen", map(), 3)).toHaveLength(3);
+    expect(() => parseScenario("version 2\n0\n0", "room.scen", map(), 1)).toThrow(/^room\.scen, line 1: a scenario of version 2$/);
     for (const version of ["2", "0", "1.1", "10", "..."])
       expect(() => parseScenario(withLine(SCEN, 1, `version ${version}`), "room.scen", map(), 1)).toThrow(
         `line 1: a scenario of version ${version}`,

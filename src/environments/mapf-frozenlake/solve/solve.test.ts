@@ -39,12 +39,9 @@ describe("a board that is none", () => {
     }
   }); // biome-ignore format: one board a line
 
-  it.each([-1, 0, 1.5, Number.NaN, 2 ** 31])(
-    "is not told apart from one that is hard by a budget of %d nodes, which is refused",
-    (budget) => {
-      for (const judge of [solve, certify]) expect(() => judge(free, { budget })).toThrow(/is no budget of search nodes/);
-    },
-  );
+  it.each([-1, 0, 1.5, Number.NaN])("is not told apart from one that is hard by a budget of %d nodes, which is refused", (budget) => {
+    for (const judge of [solve, certify]) expect(() => judge(free, { budget })).toThrow(/is no budget of search nodes/);
+  });
 
   it("has no plan for an objective that is none", () => {
     expect(() => solve(free, { objectives: ["cost" as "makespan"] })).toThrow(InputError);

@@ -9,7 +9,7 @@ import { DEFAULT_BUDGET, Solver, type SolveStatus } from "./solver.js";
 export interface SolveOptions {
   /** Default: both. */
   objectives?: readonly Objective[];
-  /** Search nodes the board may cost; never time. */
+  /** Search nodes the board may cost, never time; what is above 2·10⁹ counts as that. */
   budget?: number;
 }
 
@@ -35,9 +35,6 @@ export interface CertifyResult {
   wait_required: boolean;
   nodes: number;
 }
-
-/** Nodes are counted in 32 bits. */
-const MOST_BUDGET = 2 ** 31 - 1;
 
 let shared: Solver | undefined;
 
@@ -86,11 +83,11 @@ function requireBoard(board: Board): Board {
 }
 
 function budgetOf({ budget = DEFAULT_BUDGET }: { budget?: number }): number {
-  if (Number.isInteger(budget) && budget >= 1 && budget <= MOST_BUDGET) return budget;
+  if (Number.isInteger(budget) && budget >= 1) return budget;
   throw new InputError({
     message: `${budget} is no budget of search nodes`,
     value: budget,
-    expected: `a whole number from 1 to ${MOST_BUDGET}`,
+    expected: "a whole number of at least 1; what is above 2,000,000,000 counts as that",
     remedy: "correct the budget, or leave it out",
   });
 }
