@@ -11,9 +11,10 @@ import { CorruptFileError, counted, InputError, parseJsonWith, parseWith, withou
 import { familyByName } from "../environments/index.js";
 import { type Board, boardSchema } from "../environments/mapf-frozenlake/index.js";
 import { movingAiBoard, parseMap, parseScenario } from "../environments/mapf-frozenlake/movingai.js";
-import { readRows } from "../store/index.js";
+import { isRowFile, readRows } from "../store/index.js";
 import { emptyFile, loadInstanceSet, within } from "./instance-sets.js";
 import { readText } from "./recipes.js";
+import { isRecord } from "./recompute.js";
 import { boardRecordSchema, type Recorded } from "./recorded-claims.js";
 import { openMapping } from "./row-mapping.js";
 import { refuseWithoutEffect } from "./without-effect.js";
@@ -43,9 +44,10 @@ export async function askedBoard(asked: Asked, note: (text: string) => void): Pr
   const isPair = kind === ".map" || kind === ".scen" || scenario !== undefined;
   // As for every verb: a file of that name goes before a benchmark set.
   const isNamed = !isPair && kind === "" && file !== "-" && !existsSync(file);
-  const isRows = [".jsonl", ".ndjson", ".parquet"].includes(kind);
+  // JSON is one board or a list of them.
+  const isRows = isRowFile(file) && kind !== ".json";
   refuseWithoutEffect("--agents", agents, isPair, `a MovingAI pair: ${PAIR} --agents 3`);
-  const maySet = isNamed || isRows || kind === ".json" || file === "-";
+  const maySet = isNamed || isRowFile(file) || file === "-";
   refuseWithoutEffect("--row", row, maySet && !isPair, "a set of boards (.jsonl, .json, .parquet, or a benchmark set)");
   refuseWithoutEffect("--map", map, !isPair && !isNamed, "a file that has fields of its own");
   if (isPair) return pairOf(file, scenario, agents ?? 1);
@@ -107,7 +109,7 @@ function boardOf(value: unknown, at: string): AskedBoard {
 }
 
 function withoutColumns(row: unknown, at: string, note: (text: string) => void): unknown {
-  if (typeof row !== "object" || row === null || Array.isArray(row)) return row;
+  if (!isRecord(row)) return row;
   const isKnown = ([key]: [string, unknown]) => Object.hasOwn(boardRecordSchema.shape, key);
   const passed = Object.entries(row).filter((entry) => !isKnown(entry));
   if (passed.length > 0) note(`${at}: passed over, since a board has no such field: ${passed.map(([key]) => key).join(", ")}`);

@@ -64,7 +64,6 @@ export function describeFault({ set, row, id, fields, problem }: FaultyRow): str
   return `${set}, row ${row}: ${problem ?? `instance ${id}: ${wrong.join("; ")}`}`;
 }
 
-/** What a row leaves out (a column that only some rows fill gives null) it says nothing of. */
 function differences(field: string, recorded: unknown, certified: unknown): FaultyRow["fields"] {
   if (isNothing(recorded)) return [];
   if (isRecord(recorded) && isRecord(certified)) {
@@ -75,10 +74,11 @@ function differences(field: string, recorded: unknown, certified: unknown): Faul
   return [{ field, recorded, certified: certified ?? null }];
 }
 
-function isNothing(value: unknown): boolean {
+/** A column that only some rows fill gives null: nothing is recorded then. */
+export function isNothing(value: unknown): boolean {
   return value === undefined || value === null;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

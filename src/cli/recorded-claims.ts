@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { type Board, certify, hashBoard, instanceSchema, type SolveResult } from "../environments/mapf-frozenlake/index.js";
+import { isNothing, isRecord } from "./recompute.js";
 
 const { size, holes, agents } = instanceSchema.shape;
 const anything = z.unknown().optional();
@@ -42,10 +43,10 @@ type Found = Record<string, number | boolean | undefined>;
 
 const FIELDS: readonly string[] = ["optimum.sum_of_costs", "optimum.makespan", "optimum.sum_of_shortest", "conflict", "wait_required"];
 
-/** A column that only some rows fill gives null: nothing is recorded then. */
 function claimsOf({ optimum, conflict, wait_required }: Recorded): Claim[] {
-  const isRecord = typeof optimum === "object" && optimum !== null && !Array.isArray(optimum);
-  const costs: Claim[] = isRecord ? Object.entries(optimum).map(([name, given]) => [`optimum.${name}`, given]) : [["optimum", optimum]];
+  const costs: Claim[] = isRecord(optimum)
+    ? Object.entries(optimum).map(([name, given]) => [`optimum.${name}`, given])
+    : [["optimum", optimum]];
   return [...costs, ["conflict", conflict] as Claim, ["wait_required", wait_required] as Claim].filter(([, given]) => !isNothing(given));
 }
 
@@ -66,7 +67,3 @@ function certified(board: Board, budget: number): Found {
 }
 
 const namesOf = (claims: readonly Claim[]): string => claims.map(([field]) => field).join(", ");
-
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null;
-}
